@@ -10,7 +10,17 @@ from collections.abc import Iterable
 from typing import Literal
 
 TestName = Literal[
-    "t", "max-t", "tukey", "tukey-permutation", "dunnett", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
+    "t",
+    "max-t",
+    "tukey",
+    "tukey-permutation",
+    "dunnett",
+    "wilcoxon",
+    "sign",
+    "bootstrap",
+    "permutation",
+    "unpaired",
+    "tukey-kramer",
 ]
 """Tests of comparisons."""
 TEST_TITLES: dict[str, str] = {
@@ -23,10 +33,20 @@ TEST_TITLES: dict[str, str] = {
     "sign": "sign test",
     "bootstrap": "paired bootstrap test",
     "permutation": "Fisher's permutation test",
-    "unpaired": "one-way Tukey, which ignores that topics are shared",
+    "unpaired": "Welch's t test, systems on different topics",
+    "tukey-kramer": "Tukey and Kramer's test, systems on different topics",
 }
 AllPairsTestName = Literal[
-    "t", "max-t", "tukey", "tukey-permutation", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
+    "t",
+    "max-t",
+    "tukey",
+    "tukey-permutation",
+    "wilcoxon",
+    "sign",
+    "bootstrap",
+    "permutation",
+    "unpaired",
+    "tukey-kramer",
 ]
 """Those of all pairs of systems: all but Dunnett's, which needs a baseline."""
 FORMER_TEST_NAMES = {"randomised": "tukey-permutation", "randomisation": "permutation"}
@@ -54,12 +74,19 @@ TEST_LABELS: dict[str, str] = {
     "sign": "sign test",
     "bootstrap": "paired bootstrap",
     "permutation": "permutation test",
-    "unpaired": "one-way Tukey",
+    "unpaired": "Welch's t test",
+    "tukey-kramer": "Tukey–Kramer",
 }
 """Short titles of all these tests, for tables and forms."""
 
-CorrectionName = Literal["holm", "bh", "none"]
-CORRECTION_TITLES: dict[str, str] = {"holm": "Holm", "bh": "Benjamini–Hochberg", "none": "none"}
+CorrectionName = Literal["holm", "hochberg", "bh", "by", "none"]
+CORRECTION_TITLES: dict[str, str] = {
+    "holm": "Holm",
+    "hochberg": "Hochberg",
+    "bh": "Benjamini–Hochberg",
+    "by": "Benjamini–Yekutieli",
+    "none": "none",
+}
 
 
 def with_correction(test: str, correct: str) -> str:
@@ -70,6 +97,9 @@ def with_correction(test: str, correct: str) -> str:
     """
     return test if correct == "none" else f"{test} with {CORRECTION_TITLES[correct]}'s correction"
 
+
+RankName = Literal["marginal", "simultaneous"]
+"""Ranks by the tests of each system's own pairs, or of all pairs together."""
 
 EstimateName = Literal["residual", "within", "one-way", "two-way"]
 """Estimates of the variance of scores."""

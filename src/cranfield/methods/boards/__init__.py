@@ -1,6 +1,6 @@
 """Leaderboards: systems on many tasks or collections, with the uncertainty of their order."""
 
-from cranfield.methods.boards.board import Board, Friedman, TaskEffect, make_board, rank_bounds
+from cranfield.methods.boards.board import Board, Friedman, TaskEffect, make_board
 from cranfield.methods.boards.collections import make_collections_board
 from cranfield.methods.boards.effects import Combined, PairEffect, combine_effects
 from cranfield.methods.boards.scales import standardised
@@ -14,6 +14,5 @@ __all__ = [
     "combine_effects",
     "make_board",
     "make_collections_board",
-    "rank_bounds",
     "standardised",
 ]

@@ -1,4 +1,4 @@
-"""A leaderboard: systems in order, the ranks that each may have, tiers, and what the order rests on.
+"""A leaderboard: systems in order, the ranks that each may have, and what the order rests on.
 
 Tasks are the sample, as topics are in a comparison: a board says what would hold on other tasks like these. On a board
 of several collections the sample is the topics within them.
@@ -15,16 +15,17 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError, there_are
-from cranfield.methods.contrasts.anova import TINY
-from cranfield.methods.contrasts.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
-from cranfield.methods.contrasts.comparison import Comparison, check_test, compare
-from cranfield.methods.contrasts.families import FAMILY, RESAMPLED
-from cranfield.methods.contrasts.tested_pairs import adjacent_groups
-from cranfield.methods.contrasts.tukey import critical_range
 from cranfield.methods.boards.effects import PairEffect
-from cranfield.methods.boards.incomplete import resampled_pairs
 from cranfield.methods.boards.scales import scale_caution, standardised
-from cranfield.runtime.random import Seed, generator
+from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.clusters import TopicDesign, design_of
+from cranfield.methods.contrasts.comparison import Comparison, compare, compare_incomplete
+from cranfield.methods.contrasts.decisions import Drawing
+from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
+from cranfield.methods.contrasts.pairs import all_pairs
+from cranfield.methods.contrasts.ranking import MARGINAL
+from cranfield.methods.contrasts.tukey import critical_range
+from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import FEWEST, SKEW
 from cranfield.scores.selection import REMEDY
@@ -60,10 +61,11 @@ class Friedman:
         """The places of the systems on the board, by average rank."""
         return np.argsort(self.average_ranks, kind="stable")
 
-    def groups(self) -> list[tuple[int, int]]:
+    def groups(self) -> list[range]:
         """Maximal groups, by places in ``order``, of systems whose average ranks are within the critical difference."""
         ranks = self.average_ranks[self.order]
-        return adjacent_groups(np.searchsorted(ranks, ranks - self.critical_difference, side="right") - 1)
+        last = np.searchsorted(ranks, ranks + self.critical_difference, side="left") - 1
+        return [range(at, end + 1) for at, end in enumerate(last.tolist()) if at == 0 or end > last[at - 1]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,13 +80,11 @@ class Board:
     ranks
         1 for the first; systems with the same score share the best of their ranks.
     rank_lower, rank_upper
-        The best and the worst rank that the tests leave: all ranks of all systems lie within with probability 1 − α or
-        more, where the tests control the family-wise error rate. They do so approximately where differences are skewed
-        or tasks few, and Tukey's test does not where the variances of pairs differ.
-    p_best
-        Share of resamples of the tasks in which the system is first; ties share.
-    tier
-        Systems of a tier are not separable from the first of it.
+        The best and the worst rank that the tests of each system's own pairs leave it, with probability 1 − α or more;
+        or, where asked for, that all pairs leave all systems together. They hold approximately where differences are
+        skewed or tasks few.
+    first_share
+        Share of resamples of the tasks in which the system is first; ties share. It is no probability.
     tasks_of
         How many tasks each system has.
     comparison
@@ -110,8 +110,7 @@ class Board:
     ranks: Array
     rank_lower: Array
     rank_upper: Array
-    p_best: Array
-    tier: Array
+    first_share: Array
     tasks: tuple[str, ...]
     weights: Array
     tasks_of: Array
@@ -151,6 +150,7 @@ def make_board(
     test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
+    ranks: str = MARGINAL,
     lower_is_better: bool = False,
     resamples: int | None = None,
     seed: int = 1,
@@ -174,8 +174,11 @@ def make_board(
         the tasks that both have.
     lower_is_better
         Whether lower scores are better, as for latency and cost.
+    ranks
+        ``marginal``: each system's ranks hold with probability 1 − α; ``simultaneous``: all of them together.
     resamples
-        Of the tasks, for P(best), 10,000 unless given; and of the test where it draws some.
+        Of the tasks, for the share in which a system is first, 10,000 unless given; and of the test where it draws
+        some.
     """
     name = measure or table.measures[0]
     if table.shards:
@@ -192,7 +195,9 @@ def make_board(
         lower_is_better=lower_is_better,
         table=table.select(measures=[name]),
     )
-    return board_of(scores, test=test, correct=correct, alpha=alpha, resamples=resamples, seed=seed, progress=progress)
+    return board_of(
+        scores, test=test, correct=correct, alpha=alpha, ranks=ranks, resamples=resamples, seed=seed, progress=progress
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -227,6 +232,7 @@ def board_of(
     test: str | None,
     correct: str | None,
     alpha: float,
+    ranks: str = MARGINAL,
     resamples: int | None,
     seed: int,
     progress: Progress | None = None,
@@ -245,20 +251,26 @@ def board_of(
         turned = scores.table.replaced(values=values[np.newaxis, :, :, np.newaxis], **plain)
         comparison = compare(turned, measure=scores.measure, **asked, seed=seed, progress=progress)
     else:
-        by_max_t = test == "max-t" and design.is_plain and len(scores.systems) > 2
-        asked["test"] = None if by_max_t else test
-        comparison = _by_pairs(values, means, scores.systems, design, scores.measure, **asked)
-        if by_max_t:
-            in_order = values[:, [scores.systems.index(system) for system in comparison.systems]]
-            comparison = resampled_pairs(
-                comparison, in_order, resamples=resamples or RESAMPLES, seed=seed, progress=progress
-            )
+        drawing = Drawing(
+            resamples=resamples or RESAMPLES, seed=sequence(seed, "leaderboard", "max-t"), progress=progress
+        )
+        comparison = compare_incomplete(
+            values,
+            means,
+            scores.systems,
+            design,
+            measure=scores.measure,
+            fewest=FEWEST_SHARED,
+            drawing=drawing,
+            **asked,
+        )
     place = {system: at for at, system in enumerate(scores.systems)}
     order = np.array([place[system] for system in comparison.systems])
     values, fitted, means = values[:, order], fitted[:, order], means[order]
     there = np.isfinite(values).astype(np.int64)
     shared = there.T @ there
-    rank_lower, rank_upper = rank_bounds(comparison)
+    position = 1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1)
+    rank_lower, rank_upper = comparison.ranks(ranks)
     resamples = resamples or RESAMPLES
     of_task = np.arange(len(values)) if part is None else part
     task_scores = _task_means(values, of_task, len(scores.tasks))
@@ -267,11 +279,10 @@ def board_of(
         measure=scores.measure,
         systems=comparison.systems,
         scores=sign * means,
-        ranks=1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1),
-        rank_lower=rank_lower,
-        rank_upper=rank_upper,
-        p_best=_best_shares(fitted, design, resamples, seed),
-        tier=_tiers(comparison),
+        ranks=position,
+        rank_lower=np.minimum(rank_lower, position),  # where cells are missing, means may order otherwise than pairs
+        rank_upper=np.maximum(rank_upper, position),
+        first_share=_best_shares(fitted, design, resamples, seed),
         tasks=scores.tasks,
         weights=scores.weights,
         tasks_of=np.isfinite(task_scores).sum(axis=0),
@@ -305,9 +316,9 @@ def _skewed(values: Array) -> Iterator[Caution]:
     if there.all():
         return
     x = np.where(there, values - np.nanmean(values, axis=1, keepdims=True), 0.0)
-    first, second = np.triu_indices(values.shape[1], k=1)
+    pairs = all_pairs(values.shape[1])
     n, *sums = (
-        found[first, second]
+        found[pairs.first, pairs.second]
         for found in (
             there.T.astype(float) @ there,
             x.T @ there - there.T @ x,
@@ -433,65 +444,6 @@ class _Additive:
         return np.asarray(means)
 
 
-def _by_pairs(
-    values: Array,
-    means: Array,
-    systems: tuple[str, ...],
-    design: TopicDesign,
-    measure: str,
-    *,
-    test: str | None,
-    correct: str | None,
-    alpha: float,
-) -> Comparison:
-    """Every pair by Student's t on the tasks that both have; corrected for the number of pairs."""
-    check_robust_test(test)
-    check_test("t", correct)
-    order = np.argsort(-means, kind="stable")
-    systems = tuple(systems[at] for at in order.tolist())
-    which = np.triu_indices(len(systems), k=1)
-    correct = correct or ("none" if len(which[0]) == 1 else "holm")
-    asked: dict[str, Any] = {"correct": correct, "alpha": alpha, "fewest": FEWEST_SHARED}
-    found = robust_pairs(values[:, order], systems, which, design, **asked)
-    return Comparison(
-        measure=measure,
-        test="t",
-        correct=correct,
-        alpha=alpha,
-        topics=len(values),
-        systems=systems,
-        denominator="sd of the differences",
-        **{**found, "means": means[order], "warnings": tuple(each for each in found["warnings"] if each)},
-    )
-
-
-def rank_bounds(comparison: Comparison) -> tuple[Array, Array]:
-    """The best and the worst rank of every system that the tests of all pairs leave.
-
-    All ranks lie within with probability 1 − α or more, where the tests control the family-wise error rate.
-    """
-    m = len(comparison.systems)
-    better, worse = np.zeros((2, m), np.int64)
-    for pairs in comparison.parts():
-        marked = pairs.p_adjusted <= comparison.alpha
-        up = pairs.difference[marked] > 0
-        first, second = pairs.first[marked], pairs.second[marked]
-        np.add.at(better, np.where(up, second, first), 1)
-        np.add.at(worse, np.where(up, first, second), 1)
-    return 1 + better, m - worse
-
-
-def _tiers(comparison: Comparison) -> Array:
-    """Tiers from 1: each begins with the first system that is separable from the first of the tier before."""
-    tier, number = np.ones(len(comparison.systems), np.int64), 1
-    same = set(comparison.pairs.not_different(0).tolist())
-    for at in range(1, len(tier)):
-        if at not in same:
-            number, same = number + 1, set(comparison.pairs.not_different(at).tolist())
-        tier[at] = number
-    return tier
-
-
 def _best_shares(fitted: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
     """How often each system is first, if clusters are drawn with replacement within strata; ties share."""
     m = fitted.shape[1]
@@ -575,7 +527,8 @@ def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[C
         )
     missing = int((there == 0).sum())
     if missing:
-        counts = shared[np.triu_indices(len(shared), k=1)]
+        pairs = all_pairs(len(shared))
+        counts = shared[pairs.first, pairs.second]
         alone = int((counts < FEWEST_SHARED).sum())
         few = f"; {alone:,} pairs share fewer than {FEWEST_SHARED} and are not tested" if alone else ""
         yield Caution(

@@ -9,10 +9,11 @@ from itertools import combinations
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError, there_are
-from cranfield.methods.contrasts.clusters import TopicDesign
 from cranfield.methods.boards.board import Board, Scores, board_of, task_weights
 from cranfield.methods.boards.effects import PairEffect, combine_effects
 from cranfield.methods.boards.scales import standardised
+from cranfield.methods.contrasts.clusters import TopicDesign
+from cranfield.methods.contrasts.ranking import MARGINAL
 from cranfield.scores import ScoreTable
 from cranfield.scores.selection import REMEDY
 from cranfield.types import Array
@@ -31,13 +32,14 @@ def make_collections_board(
     test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
+    ranks: str = MARGINAL,
     lower_is_better: bool = False,
     resamples: int | None = None,
     seed: int = 1,
 ) -> Board:
     """Put systems in order by the mean over collections of their means over topics.
 
-    The sample is the topics within these collections: ranks, tiers and P(best) say what would hold on other topics of
+    The sample is the topics within these collections: ranks say what would hold on other topics of
     the same collections. What another collection would give is in the prediction intervals of ``effects``.
 
     Parameters
@@ -74,7 +76,7 @@ def make_collections_board(
         raise RequestError(
             f"several collections are not compared by {test}", fix="Leave out `test`: pairs are tested by t."
         )
-    found = board_of(scores, test=test, correct=correct, alpha=alpha, resamples=resamples, seed=seed)
+    found = board_of(scores, test=test, correct=correct, alpha=alpha, ranks=ranks, resamples=resamples, seed=seed)
     chosen = list(_pairs(found.systems, baseline))
     effects = [effect for pair in chosen if (effect := _effect(scores, *pair, alpha)) is not None]
     return replace(found, effects=tuple(effects), warnings=(*found.warnings, *_cautions(len(chosen) - len(effects))))

@@ -101,7 +101,7 @@ def combine_effects(effects: Array, variances: Array, *, method: str = "PM", alp
     weights = 1 / (variances + tau2)
     random, plain = _weighted(effects, weights)
     scale = float((weights * np.square(effects - random)).sum() / (k - 1))
-    error = plain * np.sqrt(scale)  # Hartung and Knapp 2001
+    error = plain * np.sqrt(max(scale, 1.0))  # Hartung and Knapp 2001; never narrower than the fixed effect's
     z, t = -float(special.ndtri(alpha / 2)), float(t_critical(alpha / 2, k - 1))
     ahead = float(t_critical(alpha / 2, k - 2)) * np.sqrt(tau2 + error**2) if k > 2 else float("nan")
     return Combined(

@@ -8,13 +8,13 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import Caution
-from cranfield.methods.contrasts.families import Pairs
-from cranfield.methods.contrasts.maxima import CentredPairs, largest_t, max_t_critical
-from cranfield.methods.contrasts.thresholds import pair_count
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import all_pairs, pair_count
+from cranfield.methods.contrasts.resampling import Studentised, critical_value, exceeded, streams
 from cranfield.methods.variance.components import products, system_effects
 from cranfield.runtime.random import sequence
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
-from cranfield.stats.family import max_t_level
+from cranfield.stats.family import FEW_TO_RESAMPLE, max_t_level
 from cranfield.stats.tails import normal_critical, t_critical
 from cranfield.types import Array
 
@@ -61,14 +61,15 @@ def raised_critical(scores: Array, alpha: float, *, measure: str) -> Caution | N
     topics, systems = scores.shape
     if systems < 3 or topics * pair_count(systems) > MOST_DIFFERENCES:
         return None
-    first, second = np.triu_indices(systems, k=1)
-    pairs = Pairs(scores, first, second)
-    vary = pairs.sd > 0
-    if not vary.any():
+    pairs = Pairs(scores, all_pairs(systems))
+    estimate = pairs.fit()
+    places = np.flatnonzero(estimate.is_tested)
+    if not len(places):
         return None
-    rows = CentredPairs(scores - scores.mean(axis=0), first[vary], second[vary], pairs.sd[vary])
-    largest = largest_t(rows, resamples=LOOKS, seed=sequence(1, "planning", "max-t"))
-    critical = float(max_t_critical(largest, alpha, topics - 1, int(vary.sum())))
+    resampler = Studentised(pairs, estimate, np.abs(estimate.t))
+    largest = np.sort(exceeded(resampler, places, streams(LOOKS), sequence(1, "planning", "max-t")).largest)
+    by_holm = float(t_critical(alpha / 2 / len(places), topics - 1))
+    critical = by_holm if topics < FEW_TO_RESAMPLE else min(critical_value(largest, alpha), by_holm)
     planned = float(t_critical(max_t_level(alpha, systems, topics) / 2, topics - 1))
     if critical <= RAISED * planned:
         return None
@@ -160,26 +161,6 @@ def constant_differences(constant: Array, systems: tuple[str, ...], first: Array
         "constant-differences",
         f"{named}{others}: the standard error is 0, and no significance is claimed",
         "Check whether one system's scores were computed from the other's.",
-    )
-
-
-def too_many_pairs(pairs: int, most: int) -> Caution:
-    """Warn that Tukey's test was run in place of the default."""
-    return Caution(
-        "too-many-pairs",
-        f"{pairs:,} pairs are too many for a standard error each (at most {most:,}): Tukey's test was run in place of "
-        "paired t tests, and takes one error term for all of them",
-        'Compare fewer systems, or name the test: `test="tukey"`.',
-    )
-
-
-def too_many_differences(pairs: int, topics: int) -> Caution:
-    """Warn that Tukey's test was run in place of the default, which would have taken long."""
-    return Caution(
-        "too-many-pairs",
-        f"{pairs:,} pairs on {topics:,} topics take long to test one by one: Tukey's test was run in place of paired t "
-        "tests, and takes one error term for all of them",
-        'Name the test, `test="t"`, if you can wait; or `test="tukey"`.',
     )
 
 

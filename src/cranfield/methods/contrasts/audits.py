@@ -11,8 +11,7 @@ import numpy as np
 
 from cranfield.errors import Caution, say_p
 from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
-from cranfield.methods.contrasts.families import RESAMPLED
-from cranfield.methods.contrasts.pairwise import TESTS
+from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.names import TEST_TITLES
 from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable
@@ -140,7 +139,7 @@ REASONS = {
     "many": "wins many rather than large: detected by tests of signs and ranks rather than by tests of means",
     "permuted": "between two thresholds: permutations mix very different systems, which changes the threshold",
     "correction": "significant alone: not significant after the correction for many pairs (max-t and Tukey need none)",
-    "shared": "the one-way test ignores that topics are shared: it treats the variation between topics as error",
+    "shared": "the unpaired test ignores that topics are shared: it treats the variation between topics as error",
     "close": "close to the threshold of several tests",
 }
 
@@ -242,7 +241,7 @@ def audit(
     for test in tests:
         if progress is not None:
             progress(len(done), len(tests))
-        wanted = correct if test in TESTS else None
+        wanted = None if test in FAMILY else correct
         done[test] = compare(
             table,
             measure=measure,
@@ -317,8 +316,8 @@ class _Pair:
         return found or {"close": REASONS["close"]}
 
     def _shared(self) -> str:
-        if "unpaired" in self.missed_by and "tukey" in self.found_by:
-            return "the one-way test ignores that topics are shared"
+        if "unpaired" in self.missed_by and "t" in self.found_by:
+            return "the unpaired test ignores that topics are shared"
         return ""
 
     def _noise(self) -> dict[str, str]:
@@ -354,7 +353,7 @@ class _Pair:
         lost = [
             f"{test} {say_p(float(each.p_value[self.at]))}"
             for test, each in self.voting.items()
-            if test in TESTS and test in self.missed_by and each.p_value[self.at] <= each.alpha
+            if test not in FAMILY and test in self.missed_by and each.p_value[self.at] <= each.alpha
         ]
         return f"significant alone ({', '.join(lost)})" if lost else ""
 

@@ -17,19 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy import special
 
 from cranfield.errors import Caution, RequestError
-from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.assumptions import constant_differences, nothing_to_tell
-from cranfield.methods.contrasts.pairwise import correction, deciding_level, interval_level
-from cranfield.methods.contrasts.pairwise import equivalence as show_equivalence
-from cranfield.methods.contrasts.pairwise import non_inferiority as show_non_inferiority
-from cranfield.methods.contrasts.tested_pairs import HeldPairs, PairColumns
-from cranfield.methods.contrasts.tukey import Intervals
+from cranfield.methods.contrasts.estimates import Estimate
+from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts, all_pairs
+from cranfield.methods.contrasts.resampling import summed, topic_weights
 from cranfield.methods.variance.estimates import MeanVariance
 from cranfield.scores import ScoreTable
 from cranfield.stats.tails import t_critical
@@ -37,7 +32,6 @@ from cranfield.types import Array
 
 MATERIAL = 1.5  # design effect from which standard errors of independent topics are 18 % too small
 FEW_DF = 4.0
-_ROUNDING = 1e-12  # of the largest score: what varies by no more does not vary
 _DOUBTED = 1e-6  # share of two systems' squares below which a pair's are summed by themselves
 _BLOCK = 4_000_000  # numbers at a time
 
@@ -195,7 +189,7 @@ def robust_moments(values: Array, design: TopicDesign) -> RobustMoments:
     """
     used = np.flatnonzero(design.weights > 0)
     there = np.isfinite(values)
-    tiny = _ROUNDING * float(np.abs(values[there]).max(initial=0.0))
+    tiny = ROUNDING * float(np.abs(values[there]).max(initial=0.0))
     if there.all():
         return _complete(values[used], design.of(used), tiny, len(values))
     shared = there.T.astype(float) @ there
@@ -411,7 +405,8 @@ def mean_variance(table: ScoreTable, measure: str) -> MeanVariance:
     design, scores = design_of(table), table.of(measure)
     design.check(table.topics)
     found = robust_moments(scores, design)
-    pairs = np.triu_indices(len(table.systems), k=1)
+    every = all_pairs(len(table.systems))
+    pairs = every.first, every.second
     return MeanVariance(
         topics=len(table.topics),
         systems=len(table.systems),
@@ -499,89 +494,131 @@ def check_robust_test(test: str | None) -> None:
         )
 
 
-def robust_pairs(
-    values: Array,
-    names: tuple[str, ...],
-    which: tuple[Array, Array],
-    design: TopicDesign,
-    *,
-    correct: str,
-    alpha: float,
-    margins: dict[str, float | None] | None = None,
-    fewest: int = 2,
-) -> dict[str, Any]:
-    """What a comparison has of pairs that are tested by Student's t with robust standard errors.
+@dataclass(frozen=True, eq=False)
+class RobustPairs:
+    """Contrasts of systems by t with robust standard errors, each on the topics that both systems have.
 
-    ``values`` are topics × systems in the order of ``names``, nan where a score is missing; pairs with fewer than
-    ``fewest`` common topics are not tested.
+    ``values`` are topics × systems, nan where a score is missing; contrasts with fewer than ``fewest`` common topics
+    are not tested.
     """
-    first, second = which
-    found = robust_moments(values, design)
-    gap, error, df, shared, sd, ratio = (
-        each[first, second]
-        for each in (found.difference, found.error, found.df, found.shared, found.sd, found.design_effect)
-    )
-    testable = (shared >= fewest) & (error > 0) & (df > 0)
-    error, df = np.where(testable, error, 0.0), np.where(testable, df, 1.0)
-    t = np.divide(gap, error, out=np.zeros_like(gap), where=testable)
-    p_value = np.where(testable, np.maximum(2 * special.stdtr(df, -np.abs(t)), TINY), 1.0)
-    p_adjusted = correction(correct)(p_value)
-    reach = np.where(testable, t_critical(deciding_level(p_adjusted <= alpha, correct, alpha) / 2, df) * error, np.nan)
-    above = _wins(values)
-    wins, losses = above[first, second], above[second, first]
-    ties = shared.astype(np.int64) - wins - losses
-    columns = PairColumns(
-        place=np.arange(len(first)),
-        first=first,
-        second=second,
-        difference=gap,
-        standard_error=error,
-        lower=gap - reach,
-        upper=gap + reach,
-        effect_size=np.divide(gap, sd, out=np.full_like(gap, np.nan), where=sd > 0),
-        p_value=p_value,
-        p_adjusted=p_adjusted,
-        wins=wins,
-        ties=ties,
-        losses=losses,
-    )
-    effect = None if design.is_plain else _design_effect(design, ratio[testable], df[testable], len(values))
-    nothing = nothing_to_tell(values) if np.isfinite(values).all() else None
-    constant = (sd == 0) & (shared >= fewest) & (ties < shared) & (nothing is None)
-    alone = int(((shared >= fewest) & (sd > 0) & ~testable).sum())
-    own_df = np.where(found.own_df > 0, found.own_df, 1.0)
-    own_reach = np.where(found.own_df > 0, t_critical(alpha / 2, own_df) * found.own_error, np.nan)
-    return {
-        "means": design.shares @ values,
-        "intervals": Intervals(float("nan"), float("nan"), own_reach),
-        "pairs": HeldPairs(columns, len(names), alpha),
-        "interval": interval_level(p_adjusted <= alpha, correct, alpha),
-        "design_effect": effect,
-        "warnings": [
+
+    values: Array
+    contrasts: Contrasts
+    design: TopicDesign
+    fewest: int = 2
+
+    @property
+    def topics(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def moments(self) -> RobustMoments:
+        return robust_moments(self.values, self.design)
+
+    def of(self, matrix: Array) -> Array:
+        """The cells of the contrasts in a matrix of systems."""
+        return np.asarray(matrix[self.contrasts.first, self.contrasts.second])
+
+    @cached_property
+    def _estimate(self) -> Estimate:
+        difference, error, df = (self.of(getattr(self.moments, name)) for name in ("difference", "error", "df"))
+        tested = (self.of(self.moments.shared) >= self.fewest) & (error > 0) & (df > 0)
+        error, df = np.where(tested, error, 0.0), np.where(tested, df, 1.0)
+        return Estimate(value=difference, standard_error=error, df=df)
+
+    def fit(self) -> Estimate:
+        return self._estimate
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        return topic_weights(rng, self.topics, size)
+
+    def redrawn(self, drawn: Array, places: Array) -> tuple[Array, Array]:
+        """Of topics that are independent and count the same."""
+        gaps = self.contrasts.some(places).of(self.values)
+        there = np.isfinite(gaps)
+        gaps = np.where(there, gaps - self.fit().value[places], 0.0)
+        counts = summed(drawn, there.astype(float))
+        shift = summed(drawn, gaps) / np.maximum(counts, 1)
+        squares = np.maximum(summed(drawn, np.square(gaps)) - counts * np.square(shift), 0.0)
+        return shift, np.sqrt(squares / np.maximum(counts - 1, 1) / np.maximum(counts, 1))
+
+    @cached_property
+    def wins(self) -> tuple[Array, Array, Array]:
+        """Topics on which the first of a pair scores higher, the same, and lower."""
+        above = _wins(self.values)
+        wins, losses = self.of(above), above[self.contrasts.second, self.contrasts.first]
+        return wins, self.of(self.moments.shared).astype(np.int64) - wins - losses, losses
+
+    @property
+    def effect_size(self) -> Array:
+        sd = self.of(self.moments.sd)
+        return np.divide(self.fit().value, sd, out=np.full_like(sd, np.nan), where=sd > 0)
+
+    @property
+    def effect(self) -> DesignEffect | None:
+        """What the design does; None where topics are independent and count the same."""
+        if self.design.is_plain:
+            return None
+        tested = self.fit().is_tested
+        ratios = self.of(self.moments.design_effect)[tested]
+        return _design_effect(self.design, ratios, self.fit().df[tested], self.topics)
+
+    def own_reach(self, alpha: float) -> Array:
+        """Half-widths of the intervals of systems' means."""
+        known = self.moments.own_df > 0
+        df = np.where(known, self.moments.own_df, 1.0)
+        return np.where(known, t_critical(alpha / 2, df) * self.moments.own_error, np.nan)
+
+    def cautions(self, names: tuple[str, ...]) -> list[Caution | None]:
+        """Return the warnings."""
+        nothing = nothing_to_tell(self.values) if np.isfinite(self.values).all() else None
+        shared, sd = self.of(self.moments.shared), self.of(self.moments.sd)
+        compared = shared >= self.fewest
+        constant = (sd == 0) & compared & (self.wins[1] < shared) & (nothing is None)
+        tested = self.fit().is_tested
+        return [
             nothing,
-            constant_differences(constant, names, first, second),
-            *_cautions(effect, len(values)),
-            *few_clusters(df[testable], alone),
-        ],
-        **_margins(gap, error, df, margins or {}, correct=correct, alpha=alpha),
-    }
+            constant_differences(constant, names, self.contrasts.first, self.contrasts.second),
+            *_cautions(self.effect, self.topics),
+            *few_clusters(self.fit().df[tested], int((compared & (sd > 0) & ~tested).sum())),
+        ]
 
 
-def _margins(
-    gap: Array, error: Array, df: Array, margins: dict[str, float | None], *, correct: str, alpha: float
-) -> dict[str, Any]:
-    shown = {"equivalence": show_equivalence, "non_inferiority": show_non_inferiority}
-    return {
-        name: shown[name](gap, error, df, margin=margin, correct=correct, alpha=alpha)
-        for name, margin in margins.items()
-        if margin is not None
-    }
+@dataclass(frozen=True, eq=False)
+class ClusteredContrasts:
+    """Any contrasts of complete scores by t with robust standard errors, which are not resampled."""
+
+    scores: Array
+    contrasts: Contrasts
+    design: TopicDesign
+
+    @property
+    def topics(self) -> int:
+        return len(self.scores)
+
+    @cached_property
+    def _estimate(self) -> Estimate:
+        values = self.contrasts.of(self.scores)
+        found = robust_moments(np.column_stack([values, np.zeros(len(values))]), self.design)
+        value, error, df = (matrix[:-1, -1] for matrix in (found.difference, found.error, found.df))
+        tiny = ROUNDING * float(np.abs(self.scores).max(initial=0.0))
+        tested = (np.ptp(values, axis=0) > 4 * tiny) & (error > 0) & (df > 0)
+        return Estimate(value=value, standard_error=np.where(tested, error, 0.0), df=np.where(tested, df, 1.0))
+
+    def fit(self) -> Estimate:
+        return self._estimate
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        raise NotImplementedError
+
+    def redrawn(self, drawn: Array, places: Array) -> tuple[Array, Array]:
+        raise NotImplementedError
 
 
 def _wins(values: Array) -> Array:
     """Systems × systems: topics on which the first is better than the second."""
     above = np.zeros((values.shape[1], values.shape[1]), np.int64)
-    tiny = _ROUNDING * float(np.nanmax(np.abs(values)))
+    tiny = ROUNDING * float(np.nanmax(np.abs(values)))
     for row in values:
         above += row[:, np.newaxis] > row + tiny  # nan compares as nothing
     return above

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -14,39 +15,30 @@ from cranfield.methods.contrasts.assumptions import (
     constant_differences,
     nothing_to_tell,
     one_error_term,
-    too_few_resamples,
     too_few_topics,
-    too_many_differences,
-    too_many_pairs,
     unpaired_loses,
 )
-from cranfield.methods.contrasts.clusters import DesignEffect, check_robust_test, design_of, robust_pairs
-from cranfield.methods.contrasts.families import (
-    FAMILY,
-    ONE_THRESHOLD,
-    RESAMPLED,
-    Pairs,
-    Verdicts,
-    find_threshold,
-    judge,
-    percent,
-)
-from cranfield.methods.contrasts.pairwise import MarginTest, correction
-from cranfield.methods.contrasts.pairwise import equivalence as show_equivalence
-from cranfield.methods.contrasts.pairwise import non_inferiority as show_non_inferiority
+from cranfield.methods.contrasts.clusters import DesignEffect, RobustPairs, TopicDesign, check_robust_test, design_of
+from cranfield.methods.contrasts.corrections import correction, covered
+from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_student
+from cranfield.methods.contrasts.estimates import GREATER, WITHIN, Estimate
+from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide, find_threshold
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs, pair_count
+from cranfield.methods.contrasts.ranking import MARGINAL, Standing, letters, standing
 from cranfield.methods.contrasts.tested_pairs import (
-    HeldPairs,
+    HolmRule,
     PairColumns,
     PairsOnDemand,
     TestedPairs,
+    ThresholdRule,
     TurnedPairs,
-    adjacent_groups,
     effect_size,
-    no_unvarying_pairs,
+    held_pairs,
     unvarying_pairs,
 )
-from cranfield.methods.contrasts.thresholds import pair_count, pairs_at
 from cranfield.methods.contrasts.tukey import ErrorTerm, Intervals, standard_error_reach
+from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS, UnpairedMeans
 from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
 from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
@@ -64,11 +56,11 @@ ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
 ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are measured each by its own error
-HELD_PAIRS = 20_000  # kept in memory even where one threshold decides about all of them
-HELD_DIFFERENCES = 10_000_000  # topics × pairs that are looked at for them
+HELD_PAIRS = 20_000  # kept in memory even where one rule decides about all of them
+HELD_DIFFERENCES = 10_000_000  # topics × pairs that are looked at for Tukey's tests
+MOST_LETTERED = 500  # systems
 LISTED_PAIRS, LISTED_SYSTEMS = 20_000, 200  # in tables and JSON, unless all pairs are asked for
 ROWS_AT_ONCE = 20_000
-RESAMPLES = 10_000
 CHARTED_PAIRS = 6  # with a baseline, whose differences on every topic are kept for a chart
 NAMED_TOPICS = 200  # more names cannot be shown
 
@@ -135,8 +127,8 @@ class Comparison:
     pairs: TestedPairs
     interval: str
     denominator: str
-    equivalence: MarginTest | None = None
-    non_inferiority: MarginTest | None = None
+    equivalence: Verdicts | None = None
+    non_inferiority: Verdicts | None = None
     baselines: tuple[str, ...] = ()
     seed: int | None = None
     resamples: int | None = None
@@ -230,30 +222,56 @@ class Comparison:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(base > 0, difference / base, np.nan)
 
+    @cached_property
+    def standing(self) -> Standing:
+        """Of every system, whether it may be the best, and its ranks by the tests of its own pairs, by t."""
+        return standing(self.pairs.matrix, self.alpha)
+
+    @cached_property
+    def simultaneous_ranks(self) -> tuple[Array, Array]:
+        """The lowest and the highest rank of every system that the verdicts about all pairs leave together."""
+        m = len(self.systems)
+        better, worse = np.zeros((2, m), np.int64)
+        for pairs in self.parts():
+            marked = pairs.p_adjusted <= self.alpha
+            up = (pairs.difference[marked] > 0) != self.lower_is_better
+            first, second = pairs.first[marked], pairs.second[marked]
+            np.add.at(better, np.where(up, second, first), 1)
+            np.add.at(worse, np.where(up, first, second), 1)
+        return 1 + better, m - worse
+
+    def ranks(self, kind: str = MARGINAL) -> tuple[Array, Array]:
+        """The lowest and the highest rank of every system, each by itself or all together."""
+        found = self.standing if kind == MARGINAL else None
+        return self.simultaneous_ranks if found is None else (found.rank_lower, found.rank_upper)
+
     @property
     def top_group(self) -> tuple[str, ...]:
-        """The best system and those not significantly different from it; empty with baselines."""
+        """The systems that may be the best, with confidence 1 − α; empty with baselines."""
         if self.baselines:
             return ()
-        return (self.systems[0], *(self.systems[at] for at in self.pairs.not_different(0).tolist()))
+        return tuple(name for name, stays in zip(self.systems, self.standing.may_be_best, strict=True) if stays)
 
-    def groups(self) -> list[tuple[int, int]]:
-        """Return maximal groups of adjacent ranks of which no two differ, as (first, last) positions."""
-        return adjacent_groups(self.pairs.last_better)
+    @cached_property
+    def letters(self) -> tuple[str, ...]:
+        """Letters of systems, of which two share one exactly when their pair is not significant; empty for too many."""
+        if self.baselines or len(self.systems) > MOST_LETTERED:
+            return ()
+        return letters(all_pairs(len(self.systems)), self.significant, len(self.systems))
 
     def summary(self) -> str:
-        """Return a sentence with the number of significant pairs and the top group."""
-        found = f"{self.significant_pairs:,} of {len(self.pairs):,} pairs differ significantly"
-        return visible(f"{found}; {self._about_the_best()}.")
+        """Return sentences: which systems may be the best, and the number of significant pairs with their family."""
+        count, total = self.significant_pairs, len(self.pairs)
+        tests = f"the {total:,} pairs with {', '.join(self.baselines)}" if self.baselines else f"all {total:,} pairs"
+        found = f"{count:,} of {tests} {'differ' if count != 1 else 'differs'} significantly"
+        return visible(f"{found}." if self.baselines else f"{self._about_the_best()} {found}.")
 
     def _about_the_best(self) -> str:
-        if self.baselines:  # nothing is known about other pairs
-            return f"only pairs with {', '.join(self.baselines)} were tested"
-        best, rest = self.systems[0], len(self.top_group) - 1
-        if rest == len(self.systems) - 1:
-            return f"no system is significantly different from {best}"
-        others = f"{rest} other system{'s are' if rest != 1 else ' is'} not significantly different from {best}"
-        return others if rest else f"{best} differs significantly from all others"
+        best, m = self.top_group, len(self.systems)
+        lead = f"With {100 * (1 - self.alpha):.4g} % confidence the best of these {m:,} systems is"
+        if len(best) == 1:
+            return f"{lead} {best[0]}."
+        return f"{lead} one of {len(best):,}." if len(best) < m else "Any of these systems may be the best."
 
     def verdict(self, at: int) -> str:
         """Return the result of one pair in a sentence."""
@@ -417,10 +435,11 @@ def compare(
         A test of pairs: ``t`` (the default), ``wilcoxon``, ``sign``, ``bootstrap``, ``permutation``; or of all pairs
         together: ``max-t`` (each pair with its own standard error, topics resampled), ``tukey`` (topics as blocks, one
         error term), ``tukey-permutation`` (Tukey by permutation within topics), ``dunnett`` (each candidate with a
-        baseline, topics as blocks), ``unpaired`` (one-way Tukey, which ignores that topics are shared).
+        baseline, topics as blocks). For systems on topics of their own, where scores are missing: ``unpaired`` (Welch's
+        t) and ``tukey-kramer``.
     correct
-        For the tests of pairs, and for equivalence and non-inferiority under them: ``holm`` (default), ``bh`` or
-        ``none``. The other tests need none.
+        For the tests of pairs, and for equivalence and non-inferiority under them: ``holm`` (default),
+        ``hochberg``, ``bh``, ``by`` or ``none``. The other tests need none.
     alpha
         The family-wise error rate.
     baseline
@@ -456,83 +475,118 @@ def compare(
     if not 0 < alpha < 1:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
     if lower_is_better:
-        asked: dict[str, Any] = {"measure": measure, "test": test, "correct": correct, "alpha": alpha, "seed": seed}
-        asked |= {"baseline": baseline, "equivalence": equivalence, "non_inferiority": non_inferiority}
-        asked |= {"resamples": resamples, "label": label, "progress": progress}
-        return _turned(compare(table.replaced(values=-table.values), **asked))
+        same: dict[str, Any] = {"measure": measure, "test": test, "correct": correct, "alpha": alpha, "seed": seed}
+        same |= {"baseline": baseline, "equivalence": equivalence, "non_inferiority": non_inferiority}
+        same |= {"resamples": resamples, "label": label, "progress": progress}
+        return _turned(compare(table.replaced(values=-table.values), **same))
     baselines = baseline_names(baseline)
     if non_inferiority is not None and not baselines:
         raise RequestError("non-inferiority is to a baseline, and none is named", fix="Name it with `baseline`.")
-    named = test is not None
     design = design_of(table) if table.has_roles else None
     if design is not None:
         design.check(table.topics)
         if test is None or test in TEST_TITLES:
             check_robust_test(test)
-            test = DEFAULT_TEST
     test = test or DEFAULT_TEST
     check_test(test, correct, baselines)
-    scores = _checked(table, measure)
-    means = system_means(scores) if design is None else design.shares @ whole(scores)
-    order = np.argsort(-means, kind="stable")
-    names = tuple(table.systems[at] for at in order.tolist())
-    which = _baseline_pairs(names, baselines) if baselines else None
-    count = pair_count(len(names)) if which is None else len(which[0])
-    aloud = None
-    if count > MOST_PAIRS:
-        named = named or design is not None
-        _check_size(count, test, named=named, has_margin=equivalence is not None or non_inferiority is not None)
-        if not named:
-            aloud, test = too_many_pairs(count, MOST_PAIRS), "tukey"
-    elif not named and count * len(scores) > HELD_DIFFERENCES:
-        aloud, test = too_many_differences(count, len(scores)), "tukey"
     if resamples is not None and test not in RESAMPLED:
         raise NoEffectError(
             f"a number of resamples has no effect on the test {test}",
             parameter="resamples",
             fix=f"Leave it out, or choose one of: {', '.join(RESAMPLED)}.",
         )
-    resamples = resamples or RESAMPLES
+    scores = _checked(table, measure, test)
+    means = _means(scores, design, test)
+    order = np.argsort(-means, kind="stable")
+    names = tuple(table.systems[at] for at in order.tolist())
+    count = pair_count(len(names)) if not baselines else len(_contrasts(names, baselines))
     label = label or measure or table.measures[0]
-    stream = sequence(seed, "compare", test, label)
-    correct = correct or ("none" if count == 1 else None)  # one pair is no family
-    margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
-    drawn: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": stream, "progress": progress}
-    many = count > HELD_PAIRS or count * len(scores) > HELD_DIFFERENCES
+    asked = _Asked(
+        test=test,
+        correct=correct or ("none" if count == 1 else "holm"),  # one pair is no family
+        alpha=alpha,
+        drawing=Drawing(
+            resamples=resamples or RESAMPLES, seed=sequence(seed, "compare", test, label), progress=progress
+        ),
+        margins={"equivalence": equivalence, "non_inferiority": non_inferiority},
+    )
     if design is not None:
-        pairs = np.triu_indices(len(names), k=1) if which is None else which
-        more: dict[str, Any] = {"correct": correct or "holm", "alpha": alpha, "margins": margins}
-        found = robust_pairs(whole(scores)[:, order], names, pairs, design, **more)
-    elif which is None and test in ONE_THRESHOLD and many and not any(margins.values()):
-        found = _on_demand(Pairs(ordered(scores, order), *np.empty((2, 0), np.int64)), names, test, **drawn)
+        robust = RobustPairs(whole(scores)[:, order], _contrasts(names, baselines), design)
+        found = robust_comparison(robust, names, asked)
+    elif test in UNPAIRED_TESTS:
+        found = _unpaired(UnpairedMeans(whole(scores)[:, order], _contrasts(names, baselines)), names, asked)
+    elif not baselines and asked.is_by_rule(count, len(scores)):
+        found = _on_demand(ordered(scores, order), names, asked)
     else:
-        first, second = np.triu_indices(len(names), k=1) if which is None else which
-        found = _held(
-            Pairs(ordered(scores, order), first, second), names, test, correct=correct, margins=margins, **drawn
-        )
+        _check_size(count, asked)
+        found = _held(Pairs(ordered(scores, order), _contrasts(names, baselines)), names, asked)
     return Comparison(
         measure=label,
         test=test,
-        correct="none" if test in FAMILY else (correct or "holm"),
+        correct="none" if test in FAMILY else asked.correct,
         alpha=alpha,
         topics=len(scores),
         systems=names,
-        denominator="sd within systems" if test == "unpaired" else "sd of the differences",
+        denominator="sd within systems" if test in UNPAIRED_TESTS else "sd of the differences",
         baselines=baselines,
         seed=seed if test in RESAMPLED else None,
-        resamples=resamples if test in RESAMPLED else None,
         is_mcnemar=test == "sign" and _is_passes(whole(scores)),
-        by_topic=_by_topic(table, scores, order, which),
-        **{**found, "warnings": tuple(each for each in (aloud, *found["warnings"]) if each)},
+        by_topic=None if test in UNPAIRED_TESTS else _by_topic(table, scores, order, _contrasts(names, baselines, 1)),
+        **{**found, "warnings": tuple(each for each in found["warnings"] if each)},
     )
 
 
-def _by_topic(
-    table: ScoreTable, scores: Array | StoredMatrix, order: Array, which: tuple[Array, Array] | None
-) -> TopicScores:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Asked:
+    """How pairs are to be decided."""
+
+    test: str
+    correct: str
+    alpha: float
+    drawing: Drawing
+    margins: dict[str, float | None]
+
+    def is_by_rule(self, pairs: int, topics: int) -> bool:
+        """Whether one rule decides about pairs that are not kept."""
+        if any(self.margins.values()):
+            return False
+        if self.test in ONE_THRESHOLD:
+            return pairs > HELD_PAIRS or pairs * topics > HELD_DIFFERENCES
+        return self.test == "t" and self.correct == "holm" and pairs > HELD_PAIRS
+
+    def shown(self, estimate: Estimate) -> dict[str, Verdicts | None]:
+        """What the margins show, by each pair's own standard error; nothing where none is named."""
+        kinds = {"equivalence": WITHIN, "non_inferiority": GREATER}
+        correct = "holm" if self.correct == "none" and len(estimate.value) > 1 and self.test in FAMILY else self.correct
+        return {
+            name: None
+            if margin is None
+            else by_student(estimate, correct=correct, alpha=self.alpha, shows=kinds[name], margin=margin)
+            for name, margin in self.margins.items()
+        }
+
+
+def _contrasts(names: tuple[str, ...], baselines: tuple[str, ...], most: int | None = None) -> Contrasts:
+    """All pairs of systems, or their pairs with baselines; of all pairs perhaps only the first."""
+    unknown = [name for name in baselines if name not in names]
+    if unknown:
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
+    if most is not None and not baselines:
+        return Contrasts(np.array([0]), np.array([1]))
+    return chosen_pairs(len(names), [names.index(baseline) for baseline in baselines])
+
+
+def _means(scores: Array | StoredMatrix, design: TopicDesign | None, test: str) -> Array:
+    if design is not None:
+        return np.asarray(design.shares @ whole(scores))
+    if test in UNPAIRED_TESTS:
+        return np.asarray(np.nanmean(whole(scores), axis=0))
+    return system_means(scores)
+
+
+def _by_topic(table: ScoreTable, scores: Array | StoredMatrix, order: Array, contrasts: Contrasts) -> TopicScores:
     """The scores on every topic of the first pairs; those in a file are left there until they are asked for."""
-    first, second = (np.array([0]), np.array([1])) if which is None else which
-    systems = order[np.concatenate([first[:CHARTED_PAIRS], second[:CHARTED_PAIRS]])]
+    systems = order[np.concatenate([contrasts.first[:CHARTED_PAIRS], contrasts.second[:CHARTED_PAIRS]])]
     kept = columns(scores, systems) if isinstance(scores, np.ndarray) else OrderedMatrix(scores, systems)
     return TopicScores(topics=table.topics if len(scores) <= NAMED_TOPICS else (), scores=kept)
 
@@ -555,80 +609,149 @@ def _turned(found: Comparison) -> Comparison:
     )
 
 
-def _held(
-    pairs: Pairs,
-    names: tuple[str, ...],
-    test: str,
-    *,
-    correct: str | None,
-    margins: dict[str, float | None],
-    alpha: float,
-    resamples: int,
-    **drawn: Any,
-) -> dict[str, Any]:
+def _held(pairs: Pairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
     """What a comparison has of pairs that are tested and kept one by one."""
-    found = judge(pairs, test, correct=correct, alpha=alpha, resamples=resamples, **drawn)
-    wins, ties, losses = pairs.wins
-    columns = PairColumns(
-        place=np.arange(len(pairs.first)),
-        first=pairs.first,
-        second=pairs.second,
-        difference=pairs.difference,
-        standard_error=found.standard_error,
-        lower=found.lower,
-        upper=found.upper,
-        effect_size=effect_size(pairs, _within(pairs, test)),
-        p_value=found.p_value,
-        p_adjusted=found.p_adjusted,
-        wins=wins,
-        ties=ties,
-        losses=losses,
-    )
-    corrected = "none" if test in FAMILY else (correct or "holm")
+    test = asked.test
+    found = decide(pairs, test, correct=asked.correct, alpha=asked.alpha, drawing=asked.drawing)
+    estimate = pairs.fit()
+    tested = held_pairs(pairs.contrasts, len(names), estimate, found, effect_size=effect_size(pairs), wins=pairs.wins)
+    half_width = float("nan")
+    if test in (*ONE_THRESHOLD, "dunnett"):
+        pooled = np.full(len(pairs.contrasts), np.sqrt(2 * pairs.squares.residual / pairs.topics))
+        tested = replace(tested, columns=replace(tested.columns, standard_error=pooled))
+    if test in ONE_THRESHOLD:
+        half_width = float(np.nanmax((found.upper - found.lower) / 4)) if pairs.sd.any() else float("nan")
     return {
         "means": pairs.means,
-        "intervals": _intervals(pairs, found.half_width, alpha),
-        "pairs": HeldPairs(columns, len(names), alpha),
-        "interval": found.interval,
-        "equivalence": _margin(pairs, show_equivalence, margins["equivalence"], correct=correct or "holm", alpha=alpha),
-        "non_inferiority": _margin(
-            pairs, show_non_inferiority, margins["non_inferiority"], correct=correct or "holm", alpha=alpha
-        ),
-        "warnings": _cautions(pairs, names, test, corrected, alpha, resamples, found),
-    }
-
-
-def _on_demand(
-    pairs: Pairs, names: tuple[str, ...], test: str, *, alpha: float, resamples: int, **drawn: Any
-) -> dict[str, Any]:
-    """The same of pairs that are not kept, under a test with one threshold."""
-    unvarying = no_unvarying_pairs(len(names)) if test == "unpaired" else unvarying_pairs(pairs)
-    threshold = find_threshold(pairs, test, alpha=alpha, resamples=resamples, **drawn)
-    tested = PairsOnDemand(pairs.scores, threshold, alpha, unvarying, _within(pairs, test))
-    return {
-        "means": pairs.means,
-        "intervals": _intervals(pairs, threshold.margin / 2, alpha),
+        "intervals": _intervals(pairs, half_width, asked.alpha),
         "pairs": tested,
-        "interval": f"simultaneous {percent(alpha)}",
-        "warnings": _cautions_on_demand(pairs, names, test, alpha, resamples, tested),
+        "interval": found.interval,
+        "resamples": found.resamples or (asked.drawing.resamples if test in RESAMPLED else None),
+        "warnings": _cautions(pairs, names, asked),
+        **asked.shown(estimate),
     }
 
 
-def _within(pairs: Pairs, test: str) -> float | None:
-    """The sd within systems, where effect sizes are relative to it."""
-    return float(np.sqrt(pairs.squares.within_systems)) if test == "unpaired" else None
+def _on_demand(scores: Matrix, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
+    """The same of pairs that are not kept, under a test with one rule for all."""
+    pairs = Pairs(scores, Contrasts(*np.empty((2, 0), np.int64)))
+    nothing, half_width = nothing_to_tell(scores), float("nan")
+    cautions = [nothing]
+    if asked.test in ONE_THRESHOLD:
+        threshold = find_threshold(pairs, asked.test, alpha=asked.alpha, drawing=asked.drawing)
+        unvarying, half_width = unvarying_pairs(pairs), threshold.margin / 2
+        rule: Any = ThresholdRule(threshold, asked.alpha, unvarying)
+        cautions.append(one_error_term(scores, None, asked.test))
+        interval = f"simultaneous {100 * (1 - asked.alpha):.4g} %"
+    else:
+        rule = HolmRule(whole(scores), asked.alpha)
+        unvarying = unvarying_pairs(pairs)
+        interval = f"{covered(rule.level)} (level of Holm's last step)"
+    chosen = pairs.chosen(unvarying.contrasts)
+    cautions.append(None if nothing else constant_differences(chosen.constant, names, chosen.first, chosen.second))
+    return {
+        "means": pairs.means,
+        "intervals": _intervals(pairs, half_width, asked.alpha),
+        "pairs": PairsOnDemand(scores, rule),
+        "interval": interval,
+        "resamples": asked.drawing.resamples if asked.test in RESAMPLED else None,
+        "warnings": cautions,
+    }
+
+
+def robust_comparison(robust: RobustPairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
+    """The same by t with robust standard errors."""
+    estimate = robust.fit()
+    found = by_student(estimate, correct=asked.correct, alpha=asked.alpha)
+    tested = held_pairs(robust.contrasts, len(names), estimate, found, effect_size=robust.effect_size, wins=robust.wins)
+    return {
+        "means": robust.design.shares @ robust.values,
+        "intervals": Intervals(float("nan"), float("nan"), robust.own_reach(asked.alpha)),
+        "pairs": tested,
+        "interval": found.interval,
+        "resamples": found.resamples,
+        "design_effect": robust.effect,
+        "warnings": robust.cautions(names),
+        **asked.shown(estimate),
+    }
+
+
+def compare_incomplete(
+    values: Array,
+    means: Array,
+    systems: Sequence[str],
+    design: TopicDesign,
+    *,
+    measure: str,
+    test: str | None,
+    correct: str | None,
+    alpha: float,
+    fewest: int,
+    drawing: Drawing,
+) -> Comparison:
+    """All pairs of systems in the order of given means, each on the topics that both have; by t, or by max-t.
+
+    ``values`` are topics × systems, nan where a score is missing; max-t needs topics that are independent and count the
+    same. p before the correction remains that of Student's t.
+    """
+    test = test or DEFAULT_TEST
+    by_largest = test == "max-t" and design.is_plain
+    if not by_largest:
+        check_robust_test(test)
+    check_test(test, correct)
+    order = np.argsort(-means, kind="stable")
+    names = tuple(systems[at] for at in order.tolist())
+    contrasts = all_pairs(len(names))
+    robust = RobustPairs(values[:, order], contrasts, design, fewest)
+    correct = correct or ("none" if len(contrasts) == 1 else "holm")
+    asked = _Asked(test=test, correct=correct, alpha=alpha, drawing=drawing, margins={})
+    found = robust_comparison(robust, names, asked)
+    return Comparison(
+        measure=measure,
+        test=test,
+        correct="none" if by_largest else correct,
+        alpha=alpha,
+        topics=len(values),
+        systems=names,
+        denominator="sd of the differences",
+        **{**found, "means": means[order], "warnings": tuple(each for each in found["warnings"] if each)},
+    )
+
+
+def _unpaired(unpaired: UnpairedMeans, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
+    """The same of systems that had topics of their own."""
+    estimate = unpaired.fit()
+    if asked.test == "tukey-kramer":
+        found = unpaired.tukey_kramer(asked.alpha)
+    else:
+        found = by_student(estimate, correct=asked.correct, alpha=asked.alpha)
+    tested = held_pairs(
+        unpaired.contrasts, len(names), estimate, found, effect_size=unpaired.effect_size, wins=unpaired.wins
+    )
+    own = np.sqrt(unpaired.squares / (unpaired.counts - 1) / unpaired.counts)
+    cautions = []
+    if np.isfinite(unpaired.scores).all():
+        shared = by_student(Pairs(unpaired.scores, unpaired.contrasts).fit(), correct=asked.correct, alpha=asked.alpha)
+        cautions.append(unpaired_loses(int(found.shown.sum()), int(shared.shown.sum())))
+    return {
+        "means": unpaired.means,
+        "intervals": Intervals(float("nan"), float("nan"), t_critical(asked.alpha / 2, unpaired.counts - 1) * own),
+        "pairs": tested,
+        "interval": found.interval,
+        "warnings": cautions,
+        **asked.shown(estimate),
+    }
 
 
 def pair_p_values(
     scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, resamples: int, seed: Seed
 ) -> Array:
-    """Adjusted p of all pairs of the systems of a topics × systems table, in the order of ``np.triu_indices``."""
+    """Adjusted p of all pairs of the systems of a topics × systems table, in the order of ``all_pairs``."""
     check_test(test, correct)
     check_table(scores[:, :, np.newaxis])
-    pairs = Pairs(scores, *np.triu_indices(scores.shape[1], k=1))
-    return judge(
-        pairs, test, correct=correct, alpha=alpha, resamples=resamples, seed=sequence(seed, "pairs", test)
-    ).p_adjusted
+    drawing = Drawing(resamples=resamples, seed=sequence(seed, "pairs", test))
+    pairs = Pairs(scores, all_pairs(scores.shape[1]))
+    return decide(pairs, test, correct=correct or "holm", alpha=alpha, drawing=drawing).p_adjusted
 
 
 def baseline_names(baseline: str | Sequence[str]) -> tuple[str, ...]:
@@ -655,101 +778,46 @@ def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) ->
         correction(correct)
 
 
-def _checked(table: ScoreTable, measure: str | None) -> Array | StoredMatrix:
+def _checked(table: ScoreTable, measure: str | None, test: str) -> Array | StoredMatrix:
     scores = table.matrix(measure)
     if scores.ndim != 2:
         raise RequestError("this table has several scores for each topic and system (shards)", fix=REMEDY)
-    check_balance(table, measure)
+    if test not in UNPAIRED_TESTS:
+        check_balance(table, measure)
     check_size(*scores.shape)
     return scores
 
 
-def _baseline_pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, Array]:
-    """All candidates with each baseline, which is second.
-
-    Two baselines are one pair, and the one named first is its baseline.
-    """
-    unknown = [name for name in baselines if name not in names]
-    if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
-    listed = [
-        (at, names.index(baseline))
-        for number, baseline in enumerate(baselines)
-        for at, name in enumerate(names)
-        if name not in baselines[: number + 1]
-    ]
-    if not listed:
-        raise RequestError("every system is a baseline", fix="Leave out `baseline` to compare all pairs.")
-    first, second = np.array(listed).T
-    return first, second
-
-
-def _check_size(pairs: int, test: str, *, named: bool, has_margin: bool) -> None:
-    """Refuse what needs the own error of each of too many pairs, where it was asked for."""
-    what = "equivalence and non-inferiority measure" if has_margin else f"{test} measures"
-    if has_margin or (named and test not in (*ONE_THRESHOLD, "dunnett")):
-        raise RequestError(
-            f"{what} every pair by its own error, and {pairs:,} are more than {MOST_PAIRS:,}",
-            fix="Compare fewer systems, name a baseline, or "
-            + ("leave out the margin." if has_margin else 'use `test="tukey"`.'),
-        )
-
-
-def _margin(
-    pairs: Pairs, show: Callable[..., MarginTest], margin: float | None, *, correct: str, alpha: float
-) -> MarginTest | None:
-    """What a margin shows, by each pair's own standard error; nothing where none is named."""
-    if margin is None:
-        return None
-    error = pairs.sd / np.sqrt(pairs.topics)
-    return show(pairs.difference, error, pairs.topics - 1, margin=margin, correct=correct, alpha=alpha)
+def _check_size(pairs: int, asked: _Asked) -> None:
+    """Refuse what needs the own error of each of too many pairs."""
+    has_margin = any(asked.margins.values())
+    if pairs <= MOST_PAIRS or (not has_margin and asked.test in (*ONE_THRESHOLD, "dunnett")):
+        return
+    what = "equivalence and non-inferiority measure" if has_margin else f"{asked.test} measures"
+    rest = "leave out the margin." if has_margin else 'use `test="t"` with Holm\'s correction.'
+    raise RequestError(
+        f"{what} every pair by its own error, and {pairs:,} are more than {MOST_PAIRS:,}",
+        fix=f"Compare fewer systems, name a baseline, or {rest}",
+    )
 
 
 def _intervals(pairs: Pairs, half_width: float, alpha: float) -> Intervals:
     """The interval of the test, ANOVA's and the standard error's, around means."""
     n, m = pairs.scores.shape
-    within = ErrorTerm(pairs.squares.residual, (m - 1) * (n - 1), n)
+    # Of all pairs the mean variance is twice the residual, and is known already.
+    residual = float(np.square(pairs.sd).mean()) / 2 if len(pairs.contrasts) == pair_count(m) else pairs.squares.residual
+    within = ErrorTerm(residual, (m - 1) * (n - 1), n)
     reach = float(t_critical(alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
     return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha))
 
 
-def _cautions(
-    pairs: Pairs, names: tuple[str, ...], test: str, correct: str, alpha: float, resamples: int, found: Verdicts
-) -> list[Caution | None]:
+def _cautions(pairs: Pairs, names: tuple[str, ...], asked: _Asked) -> list[Caution | None]:
     """Return the warnings."""
-    nothing = nothing_to_tell(pairs.scores)
-    constant = pairs.constant & (test != "unpaired")  # which does not look at differences
-    cautions = [
+    nothing, test = nothing_to_tell(pairs.scores), asked.test
+    corrected = "none" if test in FAMILY else asked.correct
+    return [
         nothing,
-        None if nothing else constant_differences(constant, names, pairs.first, pairs.second),
+        None if nothing else constant_differences(pairs.constant, names, pairs.first, pairs.second),
         one_error_term(pairs.scores, pairs.sd, test) if test in ONE_ERROR else None,
-        too_few_resamples(resamples, len(pairs.first), correct, alpha) if test in RESAMPLED else None,
-        too_few_topics(pairs.topics, len(pairs.first), correct, alpha) if test in SIGNED else None,
+        too_few_topics(pairs.topics, len(pairs.contrasts), corrected, asked.alpha) if test in SIGNED else None,
     ]
-    if test == "unpaired":
-        blocked = judge(pairs, "tukey", alpha=alpha, resamples=resamples, seed=0)
-        cautions.append(unpaired_loses(*(int((each.p_adjusted <= alpha).sum()) for each in (found, blocked))))
-    return cautions
-
-
-def _cautions_on_demand(
-    pairs: Pairs, names: tuple[str, ...], test: str, alpha: float, resamples: int, tested: PairsOnDemand
-) -> list[Caution | None]:
-    """Return the warnings where pairs are not kept."""
-    nothing = nothing_to_tell(pairs.scores)
-    cautions = [
-        nothing,
-        None if nothing else _constant_on_demand(pairs, names, tested.unvarying.places),
-        one_error_term(pairs.scores, None, test) if test in ONE_ERROR else None,
-        too_few_resamples(resamples, len(tested), "none", alpha) if test in RESAMPLED else None,
-    ]
-    if test == "unpaired":
-        threshold = find_threshold(pairs, "tukey", alpha=alpha, resamples=0, seed=0)
-        blocked = PairsOnDemand(pairs.scores, threshold, alpha, unvarying_pairs(pairs))
-        cautions.append(unpaired_loses(tested.significant_pairs, blocked.significant_pairs))
-    return cautions
-
-
-def _constant_on_demand(pairs: Pairs, names: tuple[str, ...], places: Array) -> Caution | None:
-    chosen = pairs.chosen(*pairs_at(places, len(names)))
-    return constant_differences(chosen.constant, names, chosen.first, chosen.second)

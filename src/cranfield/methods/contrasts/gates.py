@@ -12,24 +12,22 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError, there_are, visible
-from cranfield.methods.contrasts.clusters import TopicDesign, design_of, robust_moments
-from cranfield.methods.contrasts.comparison import RESAMPLES, Comparison
-from cranfield.methods.contrasts.maxima import HAIR, LEAST_VARIANCE, resampled_critical
-from cranfield.methods.contrasts.pairwise import MarginTest, correction, covered, deciding_level, moments, shown_above
-from cranfield.runtime.random import Seed, generator, sequence
+from cranfield.methods.contrasts.clusters import ClusteredContrasts, TopicDesign, design_of
+from cranfield.methods.contrasts.comparison import Comparison
+from cranfield.methods.contrasts.corrections import covered
+from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
+from cranfield.methods.contrasts.estimates import GREATER, Estimator
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts
+from cranfield.runtime.random import sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import range_of
 from cranfield.scores.stored import ordered, whole
-from cranfield.stats.family import FEW_TO_RESAMPLE
-from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
 GATED_TESTS = ("t", "bootstrap", "max-t")
 FEW_CHANGED = 10  # topics with a difference, below which a mean of n differences is far from normal
 POWER = 0.8
-_ROUNDING = 1e-12  # of the largest score: what varies by no more does not vary
-_BLOCK = 4_000_000  # resamples × topics at a time
-_KEPT = 5_000_000  # resampled statistics at a time
 _SYNTAX = "Write no-worse=0.02 (in units of the measure), no-worse=2% (of the baseline's mean), or better."
 
 
@@ -168,130 +166,17 @@ def check_gated_test(test: str | None) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Contrasts:
-    """Candidates minus (scaled) baselines, the higher the better.
-
-    ``values`` are topics × pairs; ``mean``, ``error`` and ``df`` belong to the pairs, error 0 where nothing varies.
-    """
-
-    values: Array
-    mean: Array
-    error: Array
-    df: Array
-
-
-def contrasts(candidates: Array, baselines: Array, *, factor: float = 1.0, design: TopicDesign | None) -> Contrasts:
-    """Means of candidates minus ``factor`` times baselines (topics × pairs) with their standard errors."""
-    values = candidates - factor * baselines
-    tiny = _ROUNDING * max(float(np.abs(each).max(initial=0.0)) for each in (candidates, baselines))
-    if design is None:
-        mean, error = moments(values)
-        df = np.full(len(mean), len(values) - 1.0)
-    else:
-        found = robust_moments(np.column_stack([values, np.zeros(len(values))]), design)
-        mean, error, df = (each[:-1, -1] for each in (found.difference, found.error, found.df))
-    known = (np.ptp(values, axis=0) > 4 * tiny) & (error > 0) & (df > 0)
-    return Contrasts(values=values, mean=mean, error=np.where(known, error, 0.0), df=np.where(known, df, 1.0))
-
-
-def bound(
-    found: Contrasts, *, margin: float, test: str, correct: str, alpha: float, resamples: int | None, seed: Seed
-) -> MarginTest:
-    """Which mean contrasts are shown to be above −margin, with the lower ends of their one-sided intervals.
-
-    Resamples of few topics have t with tails that are too short: a bound by ``bootstrap`` or ``max-t`` is the lower one
-    of its own and Student's, which with max-t on few topics is Bonferroni's.
-    """
-    by_t = shown_above(found.mean, found.error, found.df, margin=margin, correct=correct, alpha=alpha)
-    if test in ("t", "dunnett"):  # the default with a baseline, which has one error term for all, goes with gates by t
-        return by_t
-    vary = found.error > 0
-    drawn = _Resampled(found, vary, resamples or RESAMPLES, seed)
-    t = np.divide(found.mean + margin, found.error, out=np.full(len(vary), -np.inf), where=vary)
-    p_value = np.maximum(drawn.p_values(t), by_t.p_value)  # never more lenient than Student's t
+def gate_verdicts(
+    estimator: Estimator, *, margin: float, test: str, correct: str, alpha: float, drawing: Drawing
+) -> Verdicts:
+    """Which contrasts are shown to be above −margin, with the lower ends of their one-sided intervals."""
+    asked: dict[str, Any] = {"alpha": alpha, "shows": GREATER, "margin": margin}
+    estimate = estimator.fit()
+    if test == "bootstrap":
+        return by_bootstrap(estimator, estimate, correct=correct, drawing=drawing, **asked)
     if test == "max-t":
-        level = alpha
-        shared_by = np.where(found.df < FEW_TO_RESAMPLE - 1, max(1, int(vary.sum())), 1)
-        p_adjusted = np.maximum(drawn.largest_p(t), np.minimum(shared_by * by_t.p_value, 1.0))
-        critical = np.full(len(vary), resampled_critical(drawn.largest, alpha) if vary.any() else np.nan)
-    else:
-        p_adjusted = correction(correct)(p_value)
-        level, shared_by = deciding_level(p_adjusted <= alpha, correct, alpha), np.ones(len(vary))
-        critical = drawn.critical(level)
-    critical = np.maximum(critical, t_critical(level / shared_by, found.df))
-    return MarginTest(
-        margin=margin,
-        correct=correct,
-        p_value=p_value,
-        p_adjusted=p_adjusted,
-        lower=np.where(vary, found.mean - critical * found.error, np.nan),
-        upper=np.where(vary, np.inf, np.nan),
-        shown=p_adjusted <= alpha,
-        level=level,
-        interval=f"{covered(level)}, one-sided",
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Resampled:
-    """t of centred contrasts in resamples of the topics; those that do not vary have none."""
-
-    found: Contrasts
-    vary: Array
-    resamples: int
-    seed: Seed
-
-    def _parts(self) -> Iterator[tuple[Array, Array]]:
-        """Some pairs at a time, and their statistics, resamples × pairs; all pairs are resampled alike."""
-        places = np.flatnonzero(self.vary)
-        step = max(1, _KEPT // self.resamples)
-        for start in range(0, len(places), step):
-            some = places[start : start + step]
-            yield some, _resampled_t(self.found.values[:, some], self.resamples, self.seed)
-
-    def p_values(self, t: Array) -> Array:
-        """(b + 1) / (B + 1), b the resamples in which the pair's own t is at least what was observed."""
-        p_value = np.ones(len(t))
-        for some, drawn in self._parts():
-            p_value[some] = ((drawn >= t[some] - HAIR * np.abs(t[some])).sum(axis=0) + 1) / (self.resamples + 1)
-        return p_value
-
-    def critical(self, level: float) -> Array:
-        """What the t of each pair must exceed."""
-        critical = np.full(len(self.vary), np.nan)
-        for some, drawn in self._parts():
-            critical[some] = [resampled_critical(column, level) for column in np.sort(drawn, axis=0).T]
-        return critical
-
-    @property
-    def largest(self) -> Array:
-        """The largest t of all pairs in every resample, in order."""
-        highest = np.full(self.resamples, -np.inf)
-        for _, drawn in self._parts():
-            np.maximum(highest, drawn.max(axis=1), out=highest)
-        return np.sort(highest)
-
-    def largest_p(self, t: Array) -> Array:
-        largest = self.largest
-        more = len(largest) - np.searchsorted(largest, t - HAIR * np.abs(t), side="left")
-        return np.where(self.vary, (more + 1) / (self.resamples + 1), 1.0)
-
-
-def _resampled_t(values: Array, resamples: int, seed: Seed) -> Array:
-    """t = √n(d̄* − d̄)/s* of every column, resamples × columns; s*² is at least a fifth of s², as for max-t."""
-    rng, n = generator(seed), len(values)
-    centred = values - values.mean(axis=0)
-    floor = LEAST_VARIANCE * np.square(centred).mean(axis=0)
-    drawn = np.empty((resamples, values.shape[1]))
-    step = max(1, _BLOCK // n)
-    for start in range(0, resamples, step):
-        part = slice(start, min(start + step, resamples))
-        weights = rng.multinomial(n, np.full(n, 1.0 / n), size=part.stop - start) / n
-        mean = weights @ centred
-        variance = np.maximum(weights @ np.square(centred) - np.square(mean), floor)
-        drawn[part] = np.sqrt(n - 1) * mean / np.sqrt(variance)
-    return drawn
+        return by_max_t(estimator, estimate, drawing=drawing, **asked)
+    return by_student(estimate, correct=correct, **asked)
 
 
 def find_gates(
@@ -314,12 +199,12 @@ def find_gates(
     scores = whole(ordered(table.matrix(measure), np.array([table.systems.index(name) for name in used])))
     sides = [scores[:, [used.index(pair[side]) for pair in pairs]] for side in (0, 1)]
     design = design_of(table) if table.has_roles else None
+    stream = sequence(seed, "gates", comparison.test, comparison.measure)
     asked: dict[str, Any] = {
         "test": comparison.test,
         "correct": "none" if len(pairs) == 1 else (correct or "holm"),
         "alpha": comparison.alpha,
-        "resamples": comparison.resamples,
-        "seed": sequence(seed, "gates", comparison.test, comparison.measure),
+        "drawing": Drawing(resamples=comparison.resamples or RESAMPLES, seed=stream),
     }
     verdicts = [
         verdict for gate in gates for verdict in _verdicts(gate, pairs, (sides[0], sides[1]), design, comparison, asked)
@@ -381,13 +266,16 @@ def _verdicts(
             f"«{gate.text}» is relative to the mean of {pairs[at][1]}, which is {base[at]:.4g} and not above 0",
             fix="Name the margin in units of the measure, such as no-worse=0.02.",
         )
-    found = contrasts(sign * sides[0], sign * sides[1], factor=factor, design=design)
-    tested = bound(found, margin=gate.shift, **asked)
-    largest = max(float(np.abs(each).max(initial=0.0)) for each in sides)
-    equal = (np.abs(sides[0] - sides[1]) <= _ROUNDING * largest).all(axis=0)
+    count = len(pairs)
+    contrasts = Contrasts(np.arange(count), np.arange(count, 2 * count), factor)
+    scores = sign * np.column_stack(sides)
+    estimator: Estimator = Pairs(scores, contrasts) if design is None else ClusteredContrasts(scores, contrasts, design)
+    tested = gate_verdicts(estimator, margin=gate.shift, **asked)
+    found = estimator.fit()
+    equal = (np.abs(sides[0] - sides[1]) <= ROUNDING * float(np.abs(scores).max(initial=0.0))).all(axis=0)
     test = "max-t" if asked["test"] == "max-t" else "bootstrap" if asked["test"] == "bootstrap" else "t"
     for at, (candidate, baseline) in enumerate(pairs):
-        unvarying = "equal" if equal[at] else "" if found.error[at] > 0 else "constant"
+        unvarying = "equal" if equal[at] else "" if found.standard_error[at] > 0 else "constant"
         yield GateVerdict(
             measure=comparison.measure,
             gate=gate.text,
@@ -396,10 +284,10 @@ def _verdicts(
             margin=gate.margin,
             is_relative=gate.is_relative,
             factor=factor,
-            difference=float(sign * found.mean[at]),
+            difference=float(sign * found.value[at]),
             lower=float("nan") if low else float(tested.lower[at]),
             upper=float(-tested.lower[at]) if low else float("nan"),
-            standard_error=float(found.error[at]),
+            standard_error=float(found.standard_error[at]),
             p_value=float("nan") if unvarying else float(tested.p_value[at]),
             p_adjusted=float("nan") if unvarying else float(tested.p_adjusted[at]),
             correct=asked["correct"],
@@ -414,7 +302,7 @@ def _verdicts(
 
 def _cautions(pairs: Sequence[tuple[str, str]], differences: Array) -> Iterator[Caution]:
     largest = float(np.abs(differences).max(initial=0.0))
-    changed = (np.abs(differences) > _ROUNDING * largest).sum(axis=0)
+    changed = (np.abs(differences) > ROUNDING * largest).sum(axis=0)
     few = [at for at in range(len(pairs)) if 0 < changed[at] < FEW_CHANGED <= len(differences)]
     if few:
         at = few[0]

@@ -9,20 +9,20 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import special
 
 from cranfield.methods.contrasts.anova import TINY
-from cranfield.methods.contrasts.families import Pairs
-from cranfield.methods.contrasts.thresholds import (
-    SortedVerdicts,
-    Threshold,
-    is_among,
-    pair_count,
-    pair_place,
-    pairs_at,
-    sorted_verdicts,
-)
-from cranfield.scores.stored import Matrix, fold, some_rows
+from cranfield.methods.contrasts.decisions import Verdicts
+from cranfield.methods.contrasts.estimates import Estimate
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, is_among, pair_count, pair_place, pairs_at
+from cranfield.methods.contrasts.ranking import HeldT, PairedT, PairwiseT
+from cranfield.methods.contrasts.thresholds import Threshold, significant_count
+from cranfield.scores.stored import Matrix, fold, some_rows, whole
+from cranfield.stats.tails import t_critical
 from cranfield.types import Array
+
+_RUN = 16  # pairs in the order of |t| that share a place in memory
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,24 +67,22 @@ class TestedPairs(Protocol):
     def with_system(self, rank: int) -> PairColumns:
         """The pairs of one system."""
 
-    def not_different(self, rank: int) -> Array:
-        """The other systems that are not significantly different from one."""
-
     @property
     def significant_pairs(self) -> int: ...
 
     @property
-    def last_better(self) -> Array:
-        """Of each system, the last of the better systems from which it differs significantly; −1 if there is none."""
+    def matrix(self) -> PairwiseT:
+        """t of every two systems, which ranks and the best follow from."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldPairs:
-    """Pairs whose numbers are all in memory."""
+    """Pairs whose numbers are all in memory, with the estimates that they were decided from."""
 
     columns: PairColumns
     systems: int
     alpha: float
+    estimate: Estimate
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -101,24 +99,41 @@ class HeldPairs:
     def with_system(self, rank: int) -> PairColumns:
         return self.columns.chosen(np.flatnonzero((self.columns.first == rank) | (self.columns.second == rank)))
 
-    def not_different(self, rank: int) -> Array:
-        mine = self.with_system(rank)
-        return _others(mine.first, mine.second, rank)[~(mine.p_adjusted <= self.alpha)]
-
-    @property
-    def _significant(self) -> Array:
-        return np.asarray(self.columns.p_adjusted <= self.alpha)
-
     @property
     def significant_pairs(self) -> int:
-        return int(self._significant.sum())
+        return int((self.columns.p_adjusted <= self.alpha).sum())
 
-    @cached_property
-    def last_better(self) -> Array:
-        first, second = (each[self._significant] for each in (self.columns.first, self.columns.second))
-        last = np.full(self.systems, -1)
-        np.maximum.at(last, second, np.where(first < second, first, -1))
-        return last
+    @property
+    def matrix(self) -> PairwiseT:
+        return HeldT(self.estimate, self.systems)
+
+
+def held_pairs(
+    contrasts: Contrasts,
+    systems: int,
+    estimate: Estimate,
+    verdicts: Verdicts,
+    *,
+    effect_size: Array,
+    wins: tuple[Array, Array, Array],
+) -> HeldPairs:
+    """The columns of pairs that were estimated and decided; ``wins`` with ties and losses."""
+    columns = PairColumns(
+        place=np.arange(len(contrasts)),
+        first=contrasts.first,
+        second=contrasts.second,
+        difference=estimate.value,
+        standard_error=estimate.standard_error,
+        lower=verdicts.lower,
+        upper=verdicts.upper,
+        effect_size=effect_size,
+        p_value=verdicts.p_value,
+        p_adjusted=verdicts.p_adjusted,
+        wins=wins[0],
+        ties=wins[1],
+        losses=wins[2],
+    )
+    return HeldPairs(columns, systems, verdicts.alpha, estimate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,16 +158,13 @@ class TurnedPairs:
     def with_system(self, rank: int) -> PairColumns:
         return _turned(self.pairs.with_system(rank))
 
-    def not_different(self, rank: int) -> Array:
-        return self.pairs.not_different(rank)
-
     @property
     def significant_pairs(self) -> int:
         return self.pairs.significant_pairs
 
     @property
-    def last_better(self) -> Array:
-        return self.pairs.last_better
+    def matrix(self) -> PairwiseT:
+        return self.pairs.matrix
 
 
 def _turned(pairs: PairColumns) -> PairColumns:
@@ -165,117 +177,73 @@ def _with_other_sign(name: str, column: Array) -> Array:
     return 0.0 - column if name in ("difference", "effect_size", "lower", "upper") else column
 
 
-def adjacent_groups(last_better: Array) -> list[tuple[int, int]]:
-    """Maximal groups of adjacent ranks of which no two differ, as (first, last) positions.
-
-    >>> adjacent_groups(np.array([-1, -1, 0, 1]))
-    [(0, 1), (1, 2), (2, 3)]
-    """
-    groups: list[tuple[int, int]] = []
-    last, differ = 0, last_better.tolist()
-    for start in range(len(differ)):
-        last = max(last, start)
-        while last + 1 < len(differ) and differ[last + 1] < start:
-            last += 1
-        if not groups or last > groups[-1][1]:
-            groups.append((start, last))
-    return groups
-
-
 _BLOCK = 1_000_000  # scores at a time
 _FACTS = ("effect_size", "wins", "ties", "losses")  # columns for which scores are looked at, topic by topic
 
 
+class Rule(Protocol):
+    """What decides about any pair without a place in memory for each."""
+
+    @property
+    def significant_pairs(self) -> int: ...
+
+    def verdicts(self, pairs: Pairs, places: Array) -> dict[str, Array]:
+        """Standard errors, p before and after the correction, and the ends of intervals."""
+
+
 @dataclass(frozen=True, eq=False)
 class PairsOnDemand:
-    """All pairs of the systems, best first, under a test with one threshold; nothing is stored for a pair.
-
-    Nothing is claimed of the ``unvarying`` pairs. ``within`` is the sd within systems, where effect sizes are relative
-    to it.
-    """
+    """All pairs of the systems, best first; nothing is stored for a pair but what its rule needs."""
 
     scores: Matrix
-    threshold: Threshold
-    alpha: float
-    unvarying: UnvaryingPairs
-    within: float | None = None
+    rule: Rule
 
     def __len__(self) -> int:
         return pair_count(self._systems)
 
     @property
     def _systems(self) -> int:
-        return len(self.threshold.means)
+        return int(self.scores.shape[1])
 
     @cached_property
     def _pairs(self) -> Pairs:
         none = np.empty(0, np.int64)
-        return Pairs(self.scores, none, none)
-
-    @property
-    def _claims(self) -> bool:
-        """Whether there is an error to measure differences by."""
-        return self.within is None or self.within > 0
+        return Pairs(self.scores, Contrasts(none, none))
 
     def part(self, start: int, stop: int) -> PairColumns:
         return self._columns(np.arange(start, min(stop, len(self))))
 
     def among_best(self, systems: int) -> PairColumns:
-        first, second = np.triu_indices(min(systems, self._systems), k=1)
-        return self._columns(pair_place(first, second, self._systems))
+        best = all_pairs(min(systems, self._systems))
+        return self._columns(pair_place(best.first, best.second, self._systems))
 
     def with_system(self, rank: int) -> PairColumns:
-        return self._columns(self._places_of(rank))
-
-    def not_different(self, rank: int) -> Array:
-        mine = self._verdicts_at(self._places_of(rank))
-        return _others(mine["first"], mine["second"], rank)[~(mine["p_adjusted"] <= self.alpha)]
-
-    def _places_of(self, rank: int) -> Array:
         others = np.delete(np.arange(self._systems), rank)
-        return pair_place(np.full(len(others), rank), others, self._systems)
+        return self._columns(pair_place(np.full(len(others), rank), others, self._systems))
 
     def column(self, name: str) -> Array:
         return self._facts[name] if name in _FACTS else self._verdicts[name]
 
     @property
     def significant_pairs(self) -> int:
-        return self._sorted.significant_pairs
+        return self.rule.significant_pairs
 
     @property
-    def last_better(self) -> Array:
-        return self._sorted.last_better
-
-    @cached_property
-    def _sorted(self) -> SortedVerdicts:
-        if not self._claims:
-            return SortedVerdicts(0, np.full(self._systems, -1))
-        return sorted_verdicts(self.threshold, self.alpha, self.unvarying.places)
+    def matrix(self) -> PairwiseT:
+        return PairedT(whole(self.scores))
 
     def _columns(self, places: Array) -> PairColumns:
         return PairColumns(**self._verdicts_at(places), **self._facts_at(places))
 
     def _verdicts_at(self, places: Array) -> dict[str, Array]:
-        first, second = pairs_at(places, self._systems)
-        pairs, margin = self._pairs.chosen(first, second), self.threshold.margin
-        vary = ~self.unvarying.has(places) if self._claims else np.zeros(len(places), bool)
-        p_value = np.where(vary, np.maximum(self.threshold.p_value(first, second), TINY), 1.0)
-        return {
-            "place": places,
-            "first": first,
-            "second": second,
-            "difference": pairs.difference,
-            "standard_error": pairs.pooled(self.threshold.variance),
-            "lower": np.where(vary, pairs.difference - margin, np.nan),
-            "upper": np.where(vary, pairs.difference + margin, np.nan),
-            "p_value": p_value,
-            "p_adjusted": p_value,
-        }
+        pairs = self._pairs.chosen(pairs_at(places, self._systems))
+        found = {"place": places, "first": pairs.first, "second": pairs.second, "difference": pairs.difference}
+        return found | self.rule.verdicts(pairs, places)
 
     def _facts_at(self, places: Array) -> dict[str, Array]:
-        pairs = self._pairs.chosen(*pairs_at(places, self._systems))
+        pairs = self._pairs.chosen(pairs_at(places, self._systems))
         wins, ties, losses = pairs.wins
-        return {"effect_size": effect_size(pairs, self.within), "wins": wins, "ties": ties, "losses": losses}
+        return {"effect_size": effect_size(pairs), "wins": wins, "ties": ties, "losses": losses}
 
     @cached_property
     def _verdicts(self) -> dict[str, Array]:
@@ -290,15 +258,115 @@ class PairsOnDemand:
         return {name: value for name, value in vars(self).items() if name not in ("_verdicts", "_facts", "_pairs")}
 
 
-def _others(first: Array, second: Array, rank: int) -> Array:
-    return np.where(first == rank, second, first)
+@dataclass(frozen=True, eq=False)
+class ThresholdRule:
+    """One difference decides about all pairs: Tukey's tests. Nothing is claimed of the ``unvarying`` pairs."""
+
+    threshold: Threshold
+    alpha: float
+    unvarying: UnvaryingPairs
+
+    @cached_property
+    def significant_pairs(self) -> int:
+        return significant_count(self.threshold, self.alpha, self.unvarying.places)
+
+    def verdicts(self, pairs: Pairs, places: Array) -> dict[str, Array]:
+        vary, margin = ~self.unvarying.has(places), self.threshold.margin
+        p_value = np.where(vary, np.maximum(self.threshold.p_value(pairs.first, pairs.second), TINY), 1.0)
+        return {
+            "standard_error": np.full(len(places), np.sqrt(2 * self.threshold.variance / pairs.topics)),
+            "lower": np.where(vary, pairs.difference - margin, np.nan),
+            "upper": np.where(vary, pairs.difference + margin, np.nan),
+            "p_value": p_value,
+            "p_adjusted": p_value,
+        }
 
 
-def effect_size(pairs: Pairs, within: float | None = None) -> Array:
-    """The differences over the sds of the pairs' differences, or over the sd ``within`` systems."""
-    sd = pairs.sd if within is None else np.full(len(pairs.first), within)
+@dataclass(frozen=True, eq=False)
+class HolmRule:
+    """Paired t of every pair with Holm's correction: the |t| of all pairs are kept in order, and nothing else."""
+
+    scores: Array
+    alpha: float
+
+    @property
+    def _count(self) -> int:
+        return pair_count(self.scores.shape[1])
+
+    @cached_property
+    def _negative_t(self) -> Array:
+        """−|t| of all pairs, in order; 0 where there is no error to measure by."""
+        matrix, found, done = PairedT(self.scores), np.empty(self._count), 0
+        systems, step = matrix.systems, max(1, _BLOCK // matrix.systems)
+        for start in range(0, systems, step):
+            rows = slice(start, min(start + step, systems))
+            t = -np.abs(np.nan_to_num(matrix.rows(rows), posinf=0.0, neginf=0.0))
+            above = t[np.arange(rows.start, rows.stop)[:, np.newaxis] < np.arange(systems)]
+            found[done : done + len(above)] = above
+            done += len(above)
+        found.sort()
+        return found
+
+    @property
+    def _df(self) -> int:
+        return len(self.scores) - 1
+
+    def _beyond(self, level: float) -> int:
+        """How many pairs are significant at a level."""
+        return int(np.searchsorted(self._negative_t, -float(t_critical(level / 2, self._df)), side="right"))
+
+    @cached_property
+    def significant_pairs(self) -> int:
+        """How many Holm's correction rejects: the first number at whose level no more are significant."""
+        rejected, found = -1, 0
+        while found > rejected and found < self._count:
+            rejected, found = found, self._beyond(self.alpha / (self._count - found))
+        return found
+
+    @property
+    def level(self) -> float:
+        """That of Holm's last step, at which unadjusted intervals decide."""
+        return self.alpha / max(self._count - self.significant_pairs, 1)
+
+    @cached_property
+    def _highest(self) -> Array:
+        """The adjusted p at the end of every run of ``_RUN`` pairs in the order of |t|."""
+        found = np.empty(-(-self._count // _RUN))
+        for start in range(0, self._count, step := _RUN * (_BLOCK // _RUN)):
+            part = self._stepped(np.arange(start, min(start + step, self._count)))
+            ends = np.maximum.reduceat(part, np.arange(0, len(part), _RUN))
+            found[start // _RUN : start // _RUN + len(ends)] = ends
+        return np.maximum.accumulate(found)
+
+    def _stepped(self, order: Array) -> Array:
+        return np.asarray(2 * special.stdtr(self._df, self._negative_t[order]) * (self._count - order))
+
+    def _adjusted(self, t: Array) -> Array:
+        """Holm's adjusted p: the largest of p times the number of pairs that remain, over all larger |t|."""
+        place = np.minimum(np.searchsorted(self._negative_t, -t * (1 + 1e-12), side="left"), self._count - 1)
+        run = place // _RUN
+        before = np.where(run > 0, self._highest[np.maximum(run - 1, 0)], 0.0)
+        within = run[:, np.newaxis] * _RUN + np.arange(_RUN)
+        stepped = np.where(within <= place[:, np.newaxis], self._stepped(np.minimum(within, self._count - 1)), 0.0)
+        return np.asarray(np.minimum(np.maximum(before, stepped.max(axis=1)), 1.0))
+
+    def verdicts(self, pairs: Pairs, places: Array) -> dict[str, Array]:
+        estimate = pairs.fit()
+        lower, upper = estimate.ends(t_critical(self.level / 2, self._df))
+        p_adjusted = np.where(estimate.is_tested, np.maximum(self._adjusted(np.abs(estimate.t)), TINY), 1.0)
+        return {
+            "standard_error": estimate.standard_error,
+            "lower": lower,
+            "upper": upper,
+            "p_value": estimate.p(),
+            "p_adjusted": p_adjusted,
+        }
+
+
+def effect_size(pairs: Pairs) -> Array:
+    """The differences over the sds of the pairs' differences."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(sd > 0, pairs.difference / sd, np.nan)
+        return np.where(pairs.sd > 0, pairs.difference / pairs.sd, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,14 +380,15 @@ class UnvaryingPairs:
     copies: Array
     places: Array
 
+    @property
+    def contrasts(self) -> Contrasts:
+        """The pairs at ``places``."""
+        return pairs_at(self.places, len(self.copies))
+
     def has(self, places: Array) -> Array:
         """Which of some pairs are among them."""
-        first, second = pairs_at(places, len(self.copies))
-        return np.asarray((self.copies[first] == self.copies[second]) | is_among(places, self.places))
-
-
-def no_unvarying_pairs(systems: int) -> UnvaryingPairs:
-    return UnvaryingPairs(np.arange(systems), np.empty(0, np.int64))
+        pairs = pairs_at(places, len(self.copies))
+        return np.asarray((self.copies[pairs.first] == self.copies[pairs.second]) | is_among(places, self.places))
 
 
 def unvarying_pairs(pairs: Pairs) -> UnvaryingPairs:
@@ -340,7 +409,7 @@ def unvarying_pairs(pairs: Pairs) -> UnvaryingPairs:
     found = [
         pair_place(*_of_copies(first[alike], second[alike], copies), m)
         for first, second in _neighbours(once[order], near, pairs.at_once)
-        if (alike := pairs.chosen(first, second).sd == 0).any()
+        if (alike := pairs.chosen(Contrasts(first, second)).sd == 0).any()
     ]
     return UnvaryingPairs(copies, np.sort(np.concatenate(found)) if found else np.empty(0, np.int64))
 

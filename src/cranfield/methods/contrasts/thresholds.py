@@ -8,55 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from cranfield.methods.contrasts.maxima import resampled_critical, resampled_p
+from cranfield.methods.contrasts.pairs import is_among, pair_count, pair_place, pairs_at
+from cranfield.methods.contrasts.resampling import critical_value, resampled_p
 from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range, tukey
 from cranfield.stats.studentized import FEW, studentized_range_tail
 from cranfield.types import Array
-
-
-def pair_count(systems: int) -> int:
-    """The number of pairs.
-
-    >>> pair_count(4)
-    6
-    """
-    return systems * (systems - 1) // 2
-
-
-def pair_place(first: Array, second: Array, systems: int) -> Array:
-    """The places of pairs in the order, whichever of the two comes first.
-
-    >>> pair_place(np.array([0, 3]), np.array([1, 1]), 4).tolist()
-    [0, 4]
-    """
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    return np.asarray(low * (2 * systems - low - 1) // 2 + high - low - 1)
-
-
-def pairs_at(places: Array, systems: int) -> tuple[Array, Array]:
-    """The pairs at some places of the order, without making the others.
-
-    >>> [each.tolist() for each in pairs_at(np.array([2, 3, 4]), 4)]
-    [[0, 1, 1], [3, 2, 3]]
-    """
-    rows = np.arange(systems, dtype=np.int64)
-    begins = rows * (2 * systems - rows - 1) // 2
-    # The last row has no pairs, and begins where the order ends.
-    first = np.minimum(np.searchsorted(begins, places, side="right") - 1, systems - 2)
-    return first, np.asarray(places - begins[first] + first + 1)
-
-
-def is_among(places: Array, chosen: Array) -> Array:
-    """Which of the places are among those chosen, which are in order.
-
-    >>> is_among(np.array([5, 1, 2]), np.array([1, 4, 5])).tolist()
-    [True, True, False]
-    """
-    if not len(chosen):
-        return np.zeros(len(places), bool)
-    at = np.minimum(np.searchsorted(chosen, places), len(chosen) - 1)
-    return np.asarray(chosen[at] == places)
-
 
 AT_ONCE = 2**14  # pairs whose p is computed together, so that memory does not grow with their number
 DOUBT = 1e-6  # of the threshold: pairs this close to it are decided by their p
@@ -143,7 +99,7 @@ class PermutationThreshold:
 
     @cached_property
     def margin(self) -> float:
-        return resampled_critical(self.ranges, self.alpha)
+        return critical_value(self.ranges, self.alpha)
 
     def p_value(self, first: Array, second: Array) -> Array:
         return self.p_of(self.means[first] - self.means[second])
@@ -152,19 +108,8 @@ class PermutationThreshold:
         return resampled_p(self.ranges, difference)
 
 
-@dataclass(frozen=True, eq=False)
-class SortedVerdicts:
-    """The number of significant pairs, and the ``last_better`` system that each one differs from.
-
-    ``last_better`` is the largest rank among the better systems that differ significantly, −1 if there is none.
-    """
-
-    significant_pairs: int
-    last_better: Array
-
-
-def sorted_verdicts(threshold: Threshold, alpha: float, unvarying: Array) -> SortedVerdicts:
-    """The verdicts of all pairs of systems, best first, from the order of their means.
+def significant_count(threshold: Threshold, alpha: float, unvarying: Array) -> int:
+    """How many pairs of systems, best first, are significant, from the order of their means.
 
     ``unvarying`` has the places, in order, of pairs whose differences do not vary: they are never significant. Pairs
     within a millionth of the threshold are decided by their p, so that rounding changes no verdict.
@@ -172,20 +117,19 @@ def sorted_verdicts(threshold: Threshold, alpha: float, unvarying: Array) -> Sor
     means = threshold.means
     falling = np.minimum.accumulate(means)  # the same but for rounding, as systems are in the order of their means
     if not _is_sharp(threshold, alpha, float(np.abs(falling - means).max())):
-        return _pair_by_pair(threshold, alpha, unvarying)
+        return _count_one_by_one(threshold, alpha, unvarying)
     low, high = (threshold.margin * factor for factor in (1 - DOUBT, 1 + DOUBT))
     certain, possible = (np.searchsorted(-falling, -(falling + reach), side="right") for reach in (high, low))
     doubtful = possible - certain
     second = np.repeat(np.arange(len(means)), doubtful)
     first = np.arange(len(second)) - np.repeat(np.cumsum(doubtful) - doubtful, doubtful) + certain[second]
-    significant = (threshold.p_value(first, second) <= alpha) & ~is_among(
-        pair_place(first, second, len(means)), unvarying
+    varies = ~is_among(pair_place(first, second, len(means)), unvarying)
+    lost = pairs_at(unvarying, len(means))
+    return int(
+        certain.sum()
+        - (lost.first < certain[lost.second]).sum()
+        + ((threshold.p_value(first, second) <= alpha) & varies).sum()
     )
-    last_better = _last_certain(certain, unvarying)
-    np.maximum.at(last_better, second[significant], first[significant])
-    better, worse = pairs_at(unvarying, len(means))
-    lost = int((better < certain[worse]).sum())
-    return SortedVerdicts(int(certain.sum()) - lost + int(significant.sum()), last_better)
 
 
 def _is_sharp(threshold: Threshold, alpha: float, disorder: float) -> bool:
@@ -200,22 +144,11 @@ def _is_sharp(threshold: Threshold, alpha: float, disorder: float) -> bool:
     return bool(above <= alpha < below)
 
 
-def _last_certain(certain: Array, unvarying: Array) -> Array:
-    """Of each system the last of its ``certain`` better ones, leaving out those of ``unvarying`` pairs."""
-    last, own = certain - 1, np.arange(len(certain))
-    while (out := (last >= 0) & is_among(pair_place(last, own, len(certain)), unvarying)).any():
-        last[out] -= 1
-    return np.asarray(last)
-
-
-def _pair_by_pair(threshold: Threshold, alpha: float, unvarying: Array) -> SortedVerdicts:
+def _count_one_by_one(threshold: Threshold, alpha: float, unvarying: Array) -> int:
     """The same from the p of every pair, some at a time."""
-    systems = len(threshold.means)
-    last_better, count = np.full(systems, -1), 0
+    systems, count = len(threshold.means), 0
     for start in range(0, pair_count(systems), AT_ONCE):
         places = np.arange(start, min(start + AT_ONCE, pair_count(systems)))
-        first, second = pairs_at(places, systems)
-        significant = (threshold.p_value(first, second) <= alpha) & ~is_among(places, unvarying)
-        np.maximum.at(last_better, second[significant], first[significant])
-        count += int(significant.sum())
-    return SortedVerdicts(count, last_better)
+        pairs = pairs_at(places, systems)
+        count += int(((threshold.p_value(pairs.first, pairs.second) <= alpha) & ~is_among(places, unvarying)).sum())
+    return count

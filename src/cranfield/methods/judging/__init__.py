@@ -18,7 +18,7 @@ from cranfield.methods.judging.agreement import (
 from cranfield.methods.judging.estimators import (
     ESTIMATORS,
     CorrectedShares,
-    Estimate,
+    JudgedEstimate,
     JudgedScores,
     estimate_means,
     estimate_pairs,
@@ -36,7 +36,7 @@ from cranfield.methods.judging.judge_effects import (
     effective_topics,
     favour,
 )
-from cranfield.methods.judging.judged_comparison import JudgedComparison, compare_judged
+from cranfield.methods.judging.judged_comparison import compare_judged
 from cranfield.methods.judging.label_design import (
     LabelCosts,
     LabelDesign,
@@ -59,11 +59,10 @@ __all__ = [
     "Correlation",
     "DifferenceCorrelation",
     "Drift",
-    "Estimate",
     "Favour",
     "GradeAgreement",
     "Interval",
-    "JudgedComparison",
+    "JudgedEstimate",
     "JudgedScores",
     "LabelCard",
     "LabelCosts",

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, CranfieldError, InputError, RequestError, say_p, there_are
-from cranfield.methods.contrasts.comparison import Comparison, LabelsUsed
-from cranfield.methods.contrasts.tukey import Intervals
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.judging.agreement import (
     GradeAgreement,
     Interval,
@@ -34,11 +33,12 @@ from cranfield.methods.judging.judge_effects import (
     drift,
     favour,
 )
-from cranfield.methods.judging.judged_comparison import DEFAULT_TEST, JudgedComparison, compare_judged
+from cranfield.methods.judging.judged_comparison import compare_judged
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample
 from cranfield.runtime.random import Seed
 from cranfield.scores import ScoreTable
 from cranfield.scores.selection import REMEDY, check_balance
+from cranfield.stats.family import DEFAULT_TEST
 from cranfield.types import Array, Progress
 
 FEWEST_TOPICS = 5
@@ -551,22 +551,22 @@ def compare_labels(
     unknown = [each for each in baseline if each not in matched.systems]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(matched.systems))
+    sample = check_sample(used.judge.mean(axis=1), used.rows)
     settings: dict[str, Any] = {
+        "names": matched.systems,
+        "measure": measure,
+        "judge": name,
         "test": test or DEFAULT_TEST,
         "correct": correct or "holm",
         "alpha": alpha,
         "baselines": [matched.systems.index(each) for each in baseline],
         "resamples": resamples or RESAMPLES,
         "seed": seed,
+        "warnings": (*matched.warnings, *_about_sample(name, measure, sample, sampled=sampled)),
         "progress": progress,
     }
-    sample = check_sample(used.judge.mean(axis=1), used.rows)
-    cautions = (*matched.warnings, *_about_sample(name, measure, sample, sampled=sampled))
-    found = {}
-    for each in dict.fromkeys((estimator, "human", "judge")):
-        made = compare_judged(used, estimator=each, **settings)
-        found[each] = _as_comparison(made, measure, name, matched.systems, baseline, seed, cautions)
-    return found
+    names = dict.fromkeys((estimator, "human", "judge"))
+    return {each: compare_judged(used, estimator=each, **settings) for each in names}
 
 
 def _about_sample(judge: str, measure: str, sample: SampleCheck, *, sampled: bool) -> list[Caution]:
@@ -582,35 +582,3 @@ def _about_sample(judge: str, measure: str, sample: SampleCheck, *, sampled: boo
             )
         )
     return found
-
-
-def _as_comparison(
-    found: JudgedComparison,
-    measure: str,
-    judge: str,
-    systems: Sequence[str],
-    baselines: Sequence[str],
-    seed: int,
-    warnings: tuple[Caution, ...],
-) -> Comparison:
-    """The comparison in the form that all comparisons have."""
-    lower, upper = found.means.interval(found.alpha)
-    fallback = int(np.count_nonzero(found.estimates.fallback)) if found.estimator in ("regression", "ppi") else 0
-    return Comparison(
-        measure=measure,
-        test=found.test,
-        correct=found.correct,
-        alpha=found.alpha,
-        topics=found.judged_topics if found.estimator == "judge" else found.topics,
-        systems=tuple(systems[at] for at in found.order.tolist()),
-        means=found.means.value,
-        intervals=Intervals(tukey=float("nan"), anova=float("nan"), standard_error=(upper - lower) / 2),
-        pairs=found.pairs,
-        interval=found.interval,
-        denominator="sd of the differences",
-        baselines=tuple(baselines),
-        seed=seed if found.resamples else None,
-        resamples=found.resamples,
-        warnings=warnings,
-        labels=LabelsUsed(judge=judge, estimator=found.estimator, judged_topics=found.judged_topics, fallback=fallback),
-    )

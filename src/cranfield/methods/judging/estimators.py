@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import special
 
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.estimates import Estimate
+from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts, all_pairs
 from cranfield.stats.tails import t_critical
-from cranfield.types import Array, ArrayLike
+from cranfield.types import Array
 
 FEWEST_TOPICS = 3
 """Topics with human labels below which the regression has no error to measure by."""
 _CLOSE = 1e-3  # part of its systems' squares below which a pair's squares are summed from its differences
-_ROUNDING = 1e-12  # of the largest score: differences that vary by no more do not vary
 _BLOCK = 1_000_000  # differences at a time
 
 
@@ -115,51 +115,29 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Estimate:
-    """Differences of pairs, or means of systems, with their standard errors and degrees of freedom.
+class JudgedEstimate(Estimate):
+    """Differences of pairs, or means of systems.
 
     ``slope`` is what the judge's part is multiplied by: b of the regression, λ of PPI++, 0 for human labels alone, 1
     for the judge alone. ``fallback`` marks those for which the judge is constant on the topics with human labels: they
     are estimated from human labels alone.
     """
 
-    value: Array
-    standard_error: Array
-    df: Array
     slope: Array
     fallback: Array
 
-    @property
-    def t(self) -> Array:
-        """The estimate over its standard error; 0 where there is no error to measure by."""
-        return np.divide(
-            self.value, self.standard_error, out=np.zeros(np.shape(self.value)), where=self.standard_error > 0
-        )
-
-    @property
-    def p_value(self) -> Array:
-        """Two-sided p of no difference; 1 where there is no error to measure by."""
-        p_value = np.maximum(2 * special.stdtr(self.df, -np.abs(self.t)), TINY)
-        return np.where(self.standard_error > 0, p_value, 1.0)
-
-    def interval(self, alpha: ArrayLike = 0.05) -> tuple[Array, Array]:
-        """Lower and upper ends of the 100(1 − α) % interval of each; nan where there is no error to measure by."""
-        error = np.where(self.standard_error > 0, self.standard_error, np.nan)
-        reach = t_critical(np.asarray(alpha) / 2, self.df) * error
-        return self.value - reach, self.value + reach
-
 
 def estimate_pairs(
-    scores: JudgedScores, estimator: str = "regression", *, first: Array | None = None, second: Array | None = None
-) -> Estimate:
-    """Estimate the mean difference of human scores, ``first`` minus ``second``, for every pair of systems.
+    scores: JudgedScores, estimator: str = "regression", contrasts: Contrasts | None = None
+) -> JudgedEstimate:
+    """Estimate the mean difference of human scores for every pair of systems, or for some.
 
     Parameters
     ----------
     estimator
         ``regression`` (default), ``ppi``, ``human`` or ``judge``.
-    first, second
-        The systems of the pairs, as columns; all pairs in the order of ``np.triu_indices`` by default.
+    contrasts
+        The pairs, all of them by default.
 
     Examples
     --------
@@ -169,12 +147,10 @@ def estimate_pairs(
     >>> estimate_pairs(scores).value.round(4).tolist(), estimate_pairs(scores, "human").value.round(4).tolist()
     ([0.2778], [0.2])
     """
-    if first is None or second is None:
-        first, second = np.triu_indices(scores.systems, k=1)
-    return find_estimator(estimator)(pair_moments(scores, first, second))
+    return find_estimator(estimator)(pair_moments(scores, contrasts or all_pairs(scores.systems)))
 
 
-def estimate_means(scores: JudgedScores, estimator: str = "regression") -> Estimate:
+def estimate_means(scores: JudgedScores, estimator: str = "regression") -> JudgedEstimate:
     """Estimate the mean human score of every system over all judged topics."""
     return find_estimator(estimator)(system_moments(scores))
 
@@ -184,8 +160,9 @@ def system_moments(scores: JudgedScores) -> Moments:
     return _moments(scores, scores.human, scores.judge_beside_human, scores.judge)
 
 
-def pair_moments(scores: JudgedScores, first: Array, second: Array) -> Moments:
+def pair_moments(scores: JudgedScores, contrasts: Contrasts) -> Moments:
     """Means and sums of squares of differences, from products of systems; close pairs from the differences."""
+    first, second = contrasts.first, contrasts.second
     human, judge, whole = (each - each.mean(axis=0) for each in _tables(scores))
     means = [(each.mean(axis=0)[first] - each.mean(axis=0)[second]) for each in _tables(scores)]
     together = {
@@ -237,7 +214,7 @@ def _sums_of_differences(scores: JudgedScores, first: Array, second: Array) -> d
 def _moments(scores: JudgedScores, human: Array, judge: Array, whole: Array) -> Moments:
     """Of columns: differences of pairs, or scores of systems."""
     centred = [each - each.mean(axis=0) for each in (human, judge, whole)]
-    tiny = [_ROUNDING * max(float(np.abs(each).max(initial=0.0)), TINY) for each in (scores.human, scores.judge)]
+    tiny = [ROUNDING * max(float(np.abs(each).max(initial=0.0)), TINY) for each in (scores.human, scores.judge)]
     for each, least in zip(centred, (tiny[0], tiny[1], tiny[1]), strict=True):
         each[:, np.ptp(each, axis=0) <= 4 * least] = 0.0
     squares = [np.einsum("ij,ij->j", each, each) for each in centred]
@@ -254,7 +231,7 @@ def _moments(scores: JudgedScores, human: Array, judge: Array, whole: Array) -> 
     )
 
 
-def regression(moments: Moments) -> Estimate:
+def regression(moments: Moments) -> JudgedEstimate:
     """The regression estimator of two-phase sampling: d̄ + b(ē_N − ē_n), with n − 2 degrees of freedom."""
     n, whole = moments.topics, moments.judged_topics
     varies = moments.judge_squares > 0
@@ -267,7 +244,7 @@ def regression(moments: Moments) -> Estimate:
     return _unless_constant(moments, moments.human_mean + slope * gap, variance, n - 2, slope, varies)
 
 
-def ppi(moments: Moments, tuning: Array | None = None) -> Estimate:
+def ppi(moments: Moments, tuning: Array | None = None) -> JudgedEstimate:
     """PPI++: d̄ + λ(ē of the other topics − ē_n), with n − 1 degrees of freedom.
 
     ``tuning`` is λ; by default the one with the smallest variance, between 0 and 1.
@@ -289,21 +266,21 @@ def ppi(moments: Moments, tuning: Array | None = None) -> Estimate:
     return _unless_constant(moments, value, variance, n - 1, slope, varies)
 
 
-def human(moments: Moments) -> Estimate:
+def human(moments: Moments) -> JudgedEstimate:
     """Human labels alone: Student's paired t on n topics."""
     nothing = np.zeros(np.shape(moments.human_mean))
     return _student(moments.human_mean, moments.human_squares, moments.topics, nothing)
 
 
-def judge(moments: Moments) -> Estimate:
+def judge(moments: Moments) -> JudgedEstimate:
     """The judge alone: Student's paired t on N topics, of the judge's difference and not of the human one."""
     return _student(
         moments.whole_mean, moments.whole_squares, moments.judged_topics, np.ones(np.shape(moments.whole_mean))
     )
 
 
-def _student(mean: Array, squares: Array, topics: int, slope: Array) -> Estimate:
-    return Estimate(
+def _student(mean: Array, squares: Array, topics: int, slope: Array) -> JudgedEstimate:
+    return JudgedEstimate(
         value=mean,
         standard_error=np.sqrt(squares / (topics - 1) / topics),
         df=np.full(np.shape(mean), topics - 1.0),
@@ -312,10 +289,12 @@ def _student(mean: Array, squares: Array, topics: int, slope: Array) -> Estimate
     )
 
 
-def _unless_constant(moments: Moments, value: Array, variance: Array, df: int, slope: Array, varies: Array) -> Estimate:
+def _unless_constant(
+    moments: Moments, value: Array, variance: Array, df: int, slope: Array, varies: Array
+) -> JudgedEstimate:
     """An estimate, or where the judge does not vary that from human labels alone."""
     alone = human(moments)
-    return Estimate(
+    return JudgedEstimate(
         value=np.where(varies, value, alone.value),
         standard_error=np.where(varies, np.sqrt(variance), alone.standard_error),
         df=np.where(varies, float(df), alone.df),
@@ -324,7 +303,7 @@ def _unless_constant(moments: Moments, value: Array, variance: Array, df: int, s
     )
 
 
-ESTIMATORS: dict[str, Callable[[Moments], Estimate]] = {
+ESTIMATORS: dict[str, Callable[[Moments], JudgedEstimate]] = {
     "regression": regression,
     "ppi": ppi,
     "human": human,
@@ -333,7 +312,7 @@ ESTIMATORS: dict[str, Callable[[Moments], Estimate]] = {
 """Estimators by their name; `cranfield.methods.names.ESTIMATOR_TITLES` has their titles."""
 
 
-def find_estimator(name: str) -> Callable[[Moments], Estimate]:
+def find_estimator(name: str) -> Callable[[Moments], JudgedEstimate]:
     """Return an estimator by its name."""
     if name not in ESTIMATORS:
         raise RequestError(f"there is no estimator «{name}»", fix=f"Choose one of: {', '.join(ESTIMATORS)}.")

@@ -10,7 +10,9 @@ from scipy import special
 
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.contrasts.anova import TINY
-from cranfield.methods.contrasts.maxima import CentredPairs, largest_t, max_t_critical, max_t_p
+from cranfield.methods.contrasts.decisions import Drawing, Verdicts, by_max_t
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import Contrasts, against, all_pairs
 from cranfield.methods.judging.agreement import Interval, jackknife_interval
 from cranfield.methods.judging.estimators import JudgedScores, Moments, pair_moments
 from cranfield.runtime.random import Seed, generator, sequence
@@ -40,14 +42,14 @@ class DifferenceCorrelation:
 
 def difference_correlation(scores: JudgedScores, *, alpha: float = 0.05) -> DifferenceCorrelation:
     """Correlate paired differences under human and judge's labels, for all pairs of systems."""
-    first, second = np.triu_indices(scores.systems, k=1)
-    of_pairs = _correlation(pair_moments(scores, first, second))
+    every = all_pairs(scores.systems)
+    of_pairs = _correlation(pair_moments(scores, every))
     if not np.isfinite(of_pairs).any():
         raise InputError(
             "no pair of systems varies under both label sets",
             fix="Check both: on some topics, two systems must have different scores.",
         )
-    left_out = _median_without_each(scores, first, second)
+    left_out = _median_without_each(scores, every)
     median = jackknife_interval(float(np.nanmedian(of_pairs)), left_out, alpha=alpha, transform=np.arctanh)
     n, whole = scores.topics, scores.judged_topics
     least = 0.0 if median.lower < 0 < median.upper else min(abs(median.lower), abs(median.upper))
@@ -73,16 +75,16 @@ def _correlation(moments: Moments) -> Array:
     return np.asarray(np.divide(moments.products, scale, out=np.full(np.shape(scale), np.nan), where=scale > 0))
 
 
-def _median_without_each(scores: JudgedScores, first: Array, second: Array) -> Array:
+def _median_without_each(scores: JudgedScores, contrasts: Contrasts) -> Array:
     """The median r over pairs without each topic in turn."""
     n, judge = scores.topics, scores.judge_beside_human
     median = np.empty(n)
-    moments = pair_moments(scores, first, second)
-    step = max(1, _BLOCK // len(first))
+    moments = pair_moments(scores, contrasts)
+    step = max(1, _BLOCK // len(contrasts))
     for start in range(0, n, step):
         part = slice(start, start + step)
-        d = scores.human[part, first] - scores.human[part, second] - moments.human_mean
-        e = judge[part, first] - judge[part, second] - moments.judge_mean
+        d = contrasts.of(scores.human[part]) - moments.human_mean
+        e = contrasts.of(judge[part]) - moments.judge_mean
         factor = n / (n - 1)  # what one topic adds to a sum of squares
         left = (moments.human_squares - factor * d**2, moments.judge_squares - factor * e**2)
         vary = [
@@ -177,10 +179,10 @@ def favour(
     pseudo = n * value - (n - 1) * left_out
     error = pseudo.std(axis=0, ddof=1) / np.sqrt(n)
     vary = error > 1e-9 * max(float(np.abs(human).max()), float(np.abs(judge).max()), TINY)  # and not nan
-    p_value, critical = _against_largest(pseudo[:, vary], value[vary], alpha, resamples, seed)
-    reach = np.where(vary, critical * error, np.nan)
-    p_values = np.ones(len(value))
-    p_values[vary] = p_value
+    verdicts = _of_columns(pseudo[:, vary], value[vary], alpha, resamples, seed)
+    reach, p_values = np.full(len(value), np.nan), np.ones(len(value))
+    if verdicts is not None:
+        reach[vary], p_values[vary] = verdicts.upper - value[vary], verdicts.p_adjusted
     return Favour(
         common=common,
         value=value,
@@ -193,17 +195,15 @@ def favour(
     )
 
 
-def _against_largest(columns: Array, value: Array, alpha: float, resamples: int, seed: Seed) -> tuple[Array, float]:
-    """p of means by the largest |t| of all columns in resamples of the topics, and what |t| must exceed."""
+def _of_columns(columns: Array, value: Array, alpha: float, resamples: int, seed: Seed) -> Verdicts | None:
+    """Which of some values differ from 0, by max-t over the topics of their pseudo-values."""
     n, count = columns.shape
     if not count:
-        return np.empty(0), float("nan")
-    sd = columns.std(axis=0, ddof=1)
-    with_zero = np.column_stack([columns - columns.mean(axis=0), np.zeros(n)])  # a pair is a column and nothing
-    pairs = CentredPairs(with_zero, np.arange(count), np.full(count, count), sd)
-    largest = largest_t(pairs, resamples=resamples, seed=sequence(seed, "judges", "favour"))
-    p_value = np.maximum(max_t_p(largest, value / (sd / np.sqrt(n)), n - 1), TINY)
-    return p_value, float(max_t_critical(largest, alpha, n - 1, count))
+        return None
+    with_zero = np.column_stack([columns - columns.mean(axis=0) + value, np.zeros(n)])  # a pair: a column and nothing
+    pairs = Pairs(with_zero, against(count + 1, [count]))
+    drawing = Drawing(resamples=resamples, seed=sequence(seed, "judges", "favour"))
+    return by_max_t(pairs, pairs.fit(), alpha=alpha, drawing=drawing)
 
 
 def _departures(human: Array, judge: Array, common: str, members: list[Array] | None) -> Array:
@@ -288,10 +288,10 @@ def drift(
 def _correlation_change(
     earlier: Array, later: Array, human: Array, rows: Array, alpha: float
 ) -> tuple[float, float, Interval]:
-    pairs = np.triu_indices(human.shape[1], k=1)
+    every = all_pairs(human.shape[1])
     both = [JudgedScores(human=human, judge=each, rows=rows) for each in (earlier, later)]
-    before, after = (float(np.nanmedian(_correlation(pair_moments(each, *pairs)))) for each in both)
-    left_out = [_median_without_each(each, *pairs) for each in both]
+    before, after = (float(np.nanmedian(_correlation(pair_moments(each, every)))) for each in both)
+    left_out = [_median_without_each(each, every) for each in both]
     return before, after, jackknife_interval(after - before, left_out[1] - left_out[0], alpha=alpha)
 
 

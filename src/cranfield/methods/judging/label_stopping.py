@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.methods.judging.estimators import JudgedScores, Moments, estimate_pairs, pair_moments, regression
 from cranfield.methods.judging.label_design import FEWEST, judged_width
 from cranfield.runtime.random import Seed, generator
@@ -133,9 +134,7 @@ def width_status(
             "two systems, a width above 0, and looks at topics among the judged ones are needed",
             fix=f"Look first at {FEWEST} topics or more, at most at the judged ones.",
         )
-    pair = (np.array([0]), np.array([1]))
-    moments = pair_moments(scores, *pair)
-    estimate = estimate_pairs(scores, first=pair[0], second=pair[1])
+    moments, estimate = pair_moments(scores, all_pairs(2)), estimate_pairs(scores)
     lower, upper = (float(end[0]) for end in estimate.interval(alpha))
     r = float(moments.products[0] / np.sqrt(max(moments.human_squares[0] * moments.judge_squares[0], 1e-300)))
     sd = float(np.sqrt(moments.human_squares[0] / (scores.topics - 1)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.anova import check_table
-from cranfield.methods.contrasts.pairwise import benjamini_hochberg
+from cranfield.methods.contrasts.corrections import benjamini_hochberg
 from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array
 

@@ -17,13 +17,15 @@ from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.anova import EFFECTS, MODELS, NESTED, WITHIN_SYSTEMS
-from cranfield.methods.contrasts.maxima import LEAST_VARIANCE, max_t_critical, resampled_p, shuffled_ranges
-from cranfield.methods.contrasts.pairwise import TESTS as PAIR_TESTS
+from cranfield.methods.contrasts.decisions import Drawing, by_max_t
+from cranfield.methods.contrasts.pair_tests import decide
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import against, all_pairs
+from cranfield.methods.contrasts.resampling import resampled_p, shuffled_ranges
 from cranfield.methods.contrasts.tukey import critical_range
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_TITLES, fix_for_test
 from cranfield.methods.sharding.shard_models import RANDOM, SAMPLED, SHARD_MODELS
-from cranfield.methods.simulation.dependence import product
-from cranfield.runtime.random import Seed, generator, sequence
+from cranfield.runtime.random import Seed, sequence
 from cranfield.stats.family import tukey_critical
 from cranfield.stats.studentized import dunnett_critical
 from cranfield.stats.tails import f_critical, t_critical
@@ -380,46 +382,16 @@ class MaxTTest:
 
     def decide(self, tally: Any) -> BatchVerdicts:
         scores = tally.all
-        n, count, systems = scores.shape
-        first, second = np.triu_indices(systems, k=1)
-        # All collections of a batch are resampled alike: each p is what it would be alone, for one product in place
-        # of thousands.
-        weights = generator(self.seed).multinomial(n, np.full(n, 1.0 / n), size=self.resamples) / n
-        step = max(1, _BLOCK // (self.resamples * len(first)))
-        found = [
-            _largest_t_verdicts(scores[:, at : at + step], first, second, weights, self.alpha)
-            for at in range(0, count, step)
-        ]
-        significant, t = (np.concatenate(each) for each in zip(*found, strict=True))
-        return by_pair(significant, t)
-
-
-def _largest_t_verdicts(
-    scores: Array, first: Array, second: Array, weights: Array, alpha: float
-) -> tuple[Array, Array]:
-    """Which pairs of some collections differ by compare's max-t, and t; scores are topics × collections × systems."""
-    n = len(scores)
-    gaps = scores[:, :, first] - scores[:, :, second]
-    mean = gaps.mean(axis=0)
-    gaps -= mean
-    sd = np.sqrt(np.square(gaps).mean(axis=0))
-    vary = sd > HAIR * np.abs(scores).max(initial=HAIR)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(vary, mean / sd * np.sqrt(n - 1), 0.0)
-        gaps = np.where(vary, gaps / sd, 0.0).reshape(n, -1)
-    # Means of pairs are differences of the means of systems: only the squares need a product for every pair.
-    by_system = product(weights, (scores - scores.mean(axis=0)).reshape(n, -1)).reshape(len(weights), *scores.shape[1:])
-    squared_mean = (by_system[:, :, first] - by_system[:, :, second]) * np.where(vary, 1 / np.where(vary, sd, 1.0), 0.0)
-    squared_mean = squared_mean.reshape(len(weights), -1)
-    variance = product(weights, np.square(gaps, out=gaps))
-    squared_mean *= squared_mean
-    variance -= squared_mean
-    np.maximum(variance, LEAST_VARIANCE, out=variance)
-    squared_mean /= variance
-    largest = np.sort(np.sqrt((n - 1) * squared_mean.reshape(len(weights), *sd.shape).max(axis=2)), axis=0)
-    counts = np.maximum(vary.sum(axis=1), 1).tolist()
-    critical = [max_t_critical(each, alpha, n - 1, count) for each, count in zip(largest.T, counts, strict=True)]
-    return np.abs(t) * (1 + HAIR) > np.array(critical)[:, np.newaxis], t
+        contrasts = all_pairs(scores.shape[2])
+        # All collections of a batch are resampled alike, each as if it were alone.
+        drawing = Drawing(resamples=self.resamples, seed=self.seed)
+        significant, t = [], []
+        for at in range(scores.shape[1]):
+            pairs = Pairs(np.ascontiguousarray(scores[:, at]), contrasts)
+            estimate = pairs.fit()
+            significant.append(by_max_t(pairs, estimate, alpha=self.alpha, drawing=drawing).shown)
+            t.append(estimate.t)
+        return by_pair(np.array(significant), np.array(t))
 
 
 @dataclass(frozen=True)
@@ -444,10 +416,10 @@ class PairTest:
 
     def decide(self, tally: Any) -> BatchVerdicts:
         gaps = tally.all
-        extra: dict[str, Any] = {}
-        if self.name in ("bootstrap", "permutation"):
-            extra = {"resamples": self.resamples, "seed": self.seed}
-        p_value = PAIR_TESTS[self.name](gaps, self.alpha, **extra).p_value
+        collections = gaps.shape[1]
+        pairs = Pairs(np.column_stack([gaps, np.zeros(len(gaps))]), against(collections + 1, [collections]))
+        drawing = Drawing(resamples=max(self.resamples, 1), seed=self.seed)
+        p_value = decide(pairs, self.name, correct="none", alpha=self.alpha, drawing=drawing).p_value
         right = gaps.mean(axis=0) > 0
         if self.sides == 1:
             significant = right & (p_value / 2 <= self.alpha)
@@ -467,7 +439,7 @@ TITLES = {
     SAMPLED: "Tukey's HSD, topics and prompts as samples (MD6rr)",
     NESTED: "Tukey's HSD, topics and seeds as samples (nested)",
 }
-OF_TWO = tuple(PAIR_TESTS)
+OF_TWO = ("t", "wilcoxon", "sign", "bootstrap", "permutation")
 SAMPLING = (SAMPLED, NESTED)
 """Tests of replicates that are a sample; of two systems they are t tests."""
 RESAMPLES = {"max-t": 499, "tukey-permutation": 1000, "bootstrap": 1000, "permutation": 1000}
@@ -503,7 +475,7 @@ def make_test(
         "anova": lambda: FTest(alpha, WITHIN),
         "blocked": lambda: FTest(alpha, RESIDUAL),
         "tukey": lambda: TukeyTest(alpha, RESIDUAL),
-        "unpaired": lambda: TukeyTest(alpha, WITHIN),
+        "tukey-kramer": lambda: TukeyTest(alpha, WITHIN),
         "dunnett": lambda: DunnettTest(alpha),
         "holm": lambda: HolmTest(alpha),
         "max-t": lambda: MaxTTest(alpha, resamples, seed),

@@ -8,11 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.contrasts.maxima import max_t_critical
+from cranfield.methods.contrasts.decisions import Drawing, by_max_t
+from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.methods.judging.estimators import JudgedScores, Moments, regression
-from cranfield.methods.judging.judged_comparison import largest_judged_t
+from cranfield.methods.judging.judged_comparison import JudgedPairs
 from cranfield.methods.variance.components import squares
-from cranfield.methods.verification.batch_tests import HAIR, RESAMPLES, BatchVerdicts, by_pair, holm_significant
+from cranfield.methods.verification.batch_tests import RESAMPLES, BatchVerdicts, by_pair, holm_significant
 from cranfield.runtime.random import Seed, sequence
 from cranfield.runtime.threads import Threads, on
 from cranfield.types import Array
@@ -134,25 +135,22 @@ class JudgedTest:
 
     def _by_largest_t(self, human: Array, judge: Array, seed: Seed) -> BatchVerdicts:
         n, collections, systems = human.shape
-        first, second = np.triu_indices(systems, k=1)
-        t, critical = np.empty((2, collections, len(first)))
+        contrasts = all_pairs(systems)
+        t, significant = np.empty((collections, len(contrasts))), np.empty((collections, len(contrasts)), bool)
         for at in range(collections):
             mine = JudgedScores(human=human[:, at], judge=judge[:, at], rows=np.arange(n))
+            pairs = JudgedPairs(mine, contrasts)
+            drawing = Drawing(resamples=self.resamples, seed=sequence(seed, "max-t", at))
             with on(Threads(1)):  # this is a task already
-                largest = largest_judged_t(
-                    mine, first=first, second=second, resamples=self.resamples, seed=sequence(seed, "max-t", at)
-                )
-            estimate = regression(_pair_moments(human[:, [at]], judge[:, [at]]))
-            t[at], df = estimate.t[0], estimate.df[0]
-            critical[at] = max_t_critical(largest, self.alpha, df, len(first))
-        return by_pair(np.abs(t) * (1 + HAIR) > critical, t)
+                significant[at] = by_max_t(pairs, pairs.fit(), alpha=self.alpha, drawing=drawing).shown
+            t[at] = pairs.fit().t
+        return by_pair(significant, t)
 
 
 def _pair_moments(human: Array, judge: Array) -> Moments:
     """Moments of all pairs of all collections, collections × pairs."""
     n, whole = len(human), len(judge)
-    first, second = np.triu_indices(human.shape[2], k=1)
-    d, e = (each[:, :, first] - each[:, :, second] for each in (human, judge))
+    d, e = map(all_pairs(human.shape[2]).of, (human, judge))
     human_mean, judge_mean, whole_mean = d.mean(axis=0), e[:n].mean(axis=0), e.mean(axis=0)
     d, beside = d - human_mean, e[:n] - judge_mean
     return Moments(

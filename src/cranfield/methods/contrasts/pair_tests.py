@@ -1,0 +1,123 @@
+"""Every test of pairs by its name: from scores to verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.corrections import correction
+from cranfield.methods.contrasts.decisions import (
+    Drawing,
+    Verdicts,
+    by_bootstrap,
+    by_max_t,
+    by_student,
+    draw_enough,
+    simultaneous,
+)
+from cranfield.methods.contrasts.estimates import TWO_SIDED
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.rank_tests import RANK_TESTS
+from cranfield.methods.contrasts.resampling import Swapped, shuffled_ranges
+from cranfield.methods.contrasts.thresholds import PermutationThreshold, Threshold, TukeyThreshold
+from cranfield.methods.contrasts.tukey import ErrorTerm
+from cranfield.stats.studentized import dunnett_critical, dunnett_tail
+from cranfield.types import Array
+
+FAMILY = ("max-t", "tukey", "dunnett", "tukey-permutation", "tukey-kramer")  # these control the family by themselves
+ONE_THRESHOLD = ("tukey", "tukey-permutation")  # one difference decides about all pairs
+RESAMPLED = ("max-t", "tukey-permutation", "bootstrap", "permutation")
+_TOGETHER = 64_000_000  # differences that are tested together; more are tested in blocks
+
+
+def decide(
+    pairs: Pairs, test: str, *, correct: str = "holm", alpha: float, drawing: Drawing, shows: str = TWO_SIDED
+) -> Verdicts:
+    """The verdicts of a test that ``check_test`` knows."""
+    if test == "max-t":
+        return by_max_t(pairs, pairs.fit(), alpha=alpha, shows=shows, drawing=drawing)
+    if test == "bootstrap":
+        return by_bootstrap(pairs, pairs.fit(), correct=correct, alpha=alpha, shows=shows, drawing=drawing)
+    if test == "dunnett":
+        return _dunnett(pairs, alpha)
+    if test in ONE_THRESHOLD:
+        return _by_threshold(pairs, find_threshold(pairs, test, alpha=alpha, drawing=drawing), alpha)
+    by_t = by_student(pairs.fit(), correct=correct, alpha=alpha, shows=shows)
+    if test == "t":
+        return by_t
+    p_value, resamples = (
+        _swapped(pairs, correct, alpha, drawing) if test == "permutation" else (_ranked(pairs, test), None)
+    )
+    p_value = np.where(pairs.sd > 0, np.maximum(p_value, TINY), 1.0)
+    plain = by_student(pairs.fit(), correct="none", alpha=alpha)
+    interval = f"unadjusted {100 * (1 - alpha):.4g} %"
+    adjusted = correction(correct)(p_value)
+    return replace(plain, p_value=p_value, p_adjusted=adjusted, interval=interval, correct=correct, resamples=resamples)
+
+
+def find_threshold(pairs: Pairs, test: str, *, alpha: float, drawing: Drawing) -> Threshold:
+    """What one of ``ONE_THRESHOLD`` measures all pairs by."""
+    n, m = pairs.scores.shape
+    if test == "tukey-permutation":
+        drawn: dict[str, Any] = {"resamples": drawing.resamples, "seed": drawing.seed, "progress": drawing.progress}
+        return PermutationThreshold(pairs.means, shuffled_ranges(pairs.held, **drawn), pairs.squares.residual, alpha)
+    return TukeyThreshold(pairs.means, ErrorTerm(pairs.squares.residual, (m - 1) * (n - 1), n), alpha)
+
+
+def _by_threshold(pairs: Pairs, threshold: Threshold, alpha: float) -> Verdicts:
+    estimate = pairs.pooled(threshold.variance, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        critical = np.where(estimate.is_tested, threshold.margin / estimate.standard_error, 0.0)
+    p_value = threshold.p_value(pairs.first, pairs.second)
+    return simultaneous(estimate, p_value, p_value, critical, alpha)
+
+
+def _dunnett(pairs: Pairs, alpha: float) -> Verdicts:
+    """Every baseline's comparisons against Dunnett's distribution; with b baselines each at α / b."""
+    n, m = pairs.scores.shape
+    df = (n - 1) * (m - 1)
+    estimate = pairs.pooled(pairs.squares.residual, df)
+    baselines = np.unique(pairs.second)
+    p_value, critical = np.ones((2, len(pairs.contrasts)))
+    for baseline in baselines.tolist():
+        mine = pairs.second == baseline
+        p_value[mine] = dunnett_tail(np.minimum(np.abs(estimate.t[mine]), 1e9), int(mine.sum()), df)
+        critical[mine] = dunnett_critical(alpha / len(baselines), int(mine.sum()), df)
+    return simultaneous(estimate, p_value, np.minimum(len(baselines) * p_value, 1.0), critical, alpha)
+
+
+def _swapped(pairs: Pairs, correct: str, alpha: float, drawing: Drawing) -> tuple[Array, int]:
+    """Fisher's permutation test of every pair."""
+    places, p_value = np.flatnonzero(pairs.sd > 0), np.ones(len(pairs.contrasts))
+
+    def decided(p_of_places: Array) -> Array:
+        p_value[places] = p_of_places
+        return correction(correct)(p_value)[places]
+
+    family = 1 if correct == "none" else len(places)
+    swapped = Swapped(pairs.held, pairs.contrasts)
+    drawn = draw_enough(swapped, places, decided, drawing, alpha=alpha, family=family)
+    decided(drawn.p_value)
+    return p_value, drawn.resamples
+
+
+def _ranked(pairs: Pairs, test: str) -> Array:
+    """p of a test of signs or ranks of every pair; many pairs are tested some at a time."""
+    count, run = len(pairs.contrasts), RANK_TESTS[test]
+    if count * pairs.topics <= _TOGETHER:
+        return run(pairs.contrasts.of(pairs.held))
+    largest, p_value = _largest_difference(pairs), np.empty(count)
+    for start in range(0, count, pairs.at_once):
+        part = slice(start, start + pairs.at_once)
+        p_value[part] = run(pairs.contrasts.some(part).of(pairs.held), largest)
+    return p_value
+
+
+def _largest_difference(pairs: Pairs) -> float:
+    """The largest difference of two scores on a topic, of any pair."""
+    ends = [pairs.held[:, np.unique(each)] for each in (pairs.first, pairs.second)]
+    over = [(a.max(axis=1) - b.min(axis=1)).max() for a, b in (ends, ends[::-1])]
+    return float(max(over))

@@ -1,0 +1,186 @@
+"""Pairs of systems on shared topics: differences, their spread, wins and losses, whatever the size of the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cranfield.methods.contrasts.estimates import Estimate
+from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts
+from cranfield.methods.contrasts.resampling import summed, topic_weights
+from cranfield.methods.variance.components import Squares, squares
+from cranfield.scores.stored import Matrix, fold, system_means, totals, whole
+from cranfield.types import Array
+
+_BLOCK = 500_000  # differences at a time, which fit into the cache of a core
+_CACHED = 60_000  # differences at a time, where each is looked at several times
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Contrasts of systems that share topics, from scores, topics × systems: the paired estimator."""
+
+    scores: Matrix
+    contrasts: Contrasts
+
+    @property
+    def first(self) -> Array:
+        return self.contrasts.first
+
+    @property
+    def second(self) -> Array:
+        return self.contrasts.second
+
+    def fit(self) -> Estimate:
+        """Mean differences, each with its own standard error and n − 1 degrees of freedom."""
+        error = self.sd / np.sqrt(self.topics)
+        return Estimate(value=self.difference, standard_error=error, df=np.full(len(error), self.topics - 1.0))
+
+    def pooled(self, variance: float, df: float) -> Estimate:
+        """The same by one variance of scores for all systems; nothing is measured where differences do not vary."""
+        error = np.where(self.sd > 0, np.sqrt(2 * variance / self.topics), 0.0)
+        return Estimate(value=self.difference, standard_error=error, df=np.full(len(error), df))
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[Array, Array]:
+        """The share of every topic, and how far the means of systems then are from those of all topics."""
+        weights = topic_weights(rng, self.topics, size) / self.topics
+        return weights, summed(weights, self.held - self.means)
+
+    def redrawn(self, drawn: tuple[Array, Array], places: Array) -> tuple[Array, Array]:
+        weights, means = drawn
+        some = self.contrasts.some(places)
+        gaps, shift = some.of(self.held) - self.difference[places], some.of(means)
+        variance = summed(weights, np.square(gaps, out=gaps)) - np.square(shift)
+        np.maximum(variance, 0.0, out=variance)
+        variance /= self.topics - 1
+        return shift, np.sqrt(variance, out=variance)
+
+    @cached_property
+    def held(self) -> Array:
+        """The scores in memory, for tests that look at them again and again."""
+        return whole(self.scores)
+
+    @property
+    def topics(self) -> int:
+        return len(self.scores)
+
+    @cached_property
+    def means(self) -> Array:
+        if isinstance(self.scores, np.ndarray):
+            return np.asarray(self.scores.mean(axis=0))
+        return system_means(self.scores)
+
+    @cached_property
+    def difference(self) -> Array:
+        """Mean differences, without the table of all differences, which may be large."""
+        return self.contrasts.of(self.means)
+
+    @cached_property
+    def squares(self) -> Squares:
+        return squares(self.scores)
+
+    @cached_property
+    def tiny(self) -> float:
+        """Differences that vary by no more do so by rounding only."""
+        return ROUNDING * self.largest
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest score, whatever its sign."""
+        extremes = totals(self.scores)
+        return max(extremes.high, -extremes.low)
+
+    def chosen(self, contrasts: Contrasts) -> Pairs:
+        """Other pairs of the same systems; what belongs to the systems is not computed again."""
+        other = Pairs(self.scores, contrasts)
+        other.__dict__.update(means=self.means, largest=self.largest)
+        return other
+
+    @property
+    def at_once(self) -> int:
+        """Pairs whose differences are computed together."""
+        return max(1, _BLOCK // self.topics)
+
+    @cached_property
+    def sd(self) -> Array:
+        """The sd of every pair's differences; 0 where they vary by rounding only."""
+        return self._facts[0]
+
+    @cached_property
+    def wins(self) -> tuple[Array, Array, Array]:
+        """Topics on which the first of a pair scores higher, the same, and lower."""
+        above, below = self._facts[1:]
+        return above, self.topics - above - below, below
+
+    @cached_property
+    def _facts(self) -> tuple[Array, Array, Array]:
+        tiny = self.tiny
+        if not isinstance(self.scores, np.ndarray):
+            return self._gaps.facts(self.topics, tiny)
+        sd, above, below = np.empty(len(self.first)), *(np.empty(len(self.first), np.int64) for _ in range(2))
+        for start in range(0, len(self.first), self.at_once):
+            part = slice(start, start + self.at_once)
+            gaps = self.contrasts.some(part).of(self.scores)
+            above[part], below[part] = (gaps > tiny).sum(axis=0), (gaps < -tiny).sum(axis=0)
+            spread = gaps.std(axis=0, ddof=1)
+            sd[part] = np.where(np.ptp(gaps, axis=0) <= 4 * tiny, 0.0, spread)
+        return sd, above, below
+
+    @property
+    def _gaps(self) -> _Gaps:
+        """The same from blocks of topics."""
+        pairs = (self.first, self.second, self.difference, self.tiny)
+        found: _Gaps = fold(_gaps_of_block, self.scores, *pairs, combine=_Gaps.__add__)
+        return found
+
+    @property
+    def constant(self) -> Array:
+        """Pairs with the same difference on every topic, other than 0: their standard error is 0."""
+        return np.asarray((self.sd == 0) & (self.wins[1] < self.topics))
+
+
+@dataclass(frozen=True, eq=False)
+class _Gaps:
+    """Of the differences of pairs: how many are above and below 0, lowest, highest, and Σ(d − d̄)²."""
+
+    above: Array
+    below: Array
+    low: Array
+    high: Array
+    squares: Array
+
+    def facts(self, topics: int, tiny: float) -> tuple[Array, Array, Array]:
+        spread = np.sqrt(self.squares / (topics - 1))
+        return np.where(self.high - self.low <= 4 * tiny, 0.0, spread), self.above, self.below
+
+    def __add__(self, other: _Gaps) -> _Gaps:
+        return _Gaps(
+            self.above + other.above,
+            self.below + other.below,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.squares + other.squares,
+        )
+
+
+def _gaps_of_block(block: Array, _: int, first: Array, second: Array, means: Array, tiny: float) -> _Gaps:
+    systems = np.ascontiguousarray(block.T)
+    count, step = len(first), max(1, _CACHED // len(block))
+    above, below = (np.empty(count, np.int64) for _ in range(2))
+    low, high, squared = np.empty((3, count))
+    # Once for all pairs: to get memory anew takes longer than to sum.
+    buffers = np.empty((2, min(step, count), len(block)))
+    for start in range(0, count, step):
+        part = slice(start, min(start + step, count))
+        gaps, others = buffers[:, : part.stop - start]
+        np.take(systems, first[part], axis=0, out=gaps, mode="clip")
+        np.take(systems, second[part], axis=0, out=others, mode="clip")
+        gaps -= others
+        above[part] = [np.count_nonzero(row) for row in gaps > tiny]  # much faster than all rows at once
+        below[part] = [np.count_nonzero(row) for row in gaps < -tiny]
+        low[part], high[part] = gaps.min(axis=1), gaps.max(axis=1)
+        gaps -= means[part, np.newaxis]
+        squared[part] = np.einsum("ij,ij->i", gaps, gaps)
+    return _Gaps(above, below, low, high, squared)

@@ -1,0 +1,114 @@
+"""Which differences of systems are asked about, and the places of pairs in the order of all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield.errors import RequestError
+from cranfield.types import Array
+
+ROUNDING = 1e-12
+"""A share of the largest score: differences that vary by no more than that vary by rounding only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Differences of systems, the score of ``first`` minus ``factor`` times that of ``second``."""
+
+    first: Array
+    second: Array
+    factor: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def some(self, places: Array | slice) -> Contrasts:
+        """The contrasts at some places."""
+        return Contrasts(self.first[places], self.second[places], self.factor)
+
+    def of(self, values: Array) -> Array:
+        """The contrasts of a table whose last axis is the systems."""
+        first, second = np.take(values, self.first, axis=-1), np.take(values, self.second, axis=-1)
+        return np.asarray(first - (second if self.factor == 1 else self.factor * second))
+
+
+def all_pairs(systems: int) -> Contrasts:
+    """Every two systems, in the order of ``pairs_at``.
+
+    >>> found = all_pairs(3)
+    >>> found.first.tolist(), found.second.tolist()
+    ([0, 0, 1], [1, 2, 2])
+    """
+    return Contrasts(*np.triu_indices(systems, k=1))
+
+
+def against(systems: int, baselines: Sequence[int]) -> Contrasts:
+    """All other systems minus each baseline; two baselines are one pair, and the one named first is its baseline.
+
+    >>> found = against(3, [2, 0])
+    >>> found.first.tolist(), found.second.tolist()
+    ([0, 1, 1], [2, 2, 0])
+    """
+    pairs = [
+        (system, baseline)
+        for number, baseline in enumerate(baselines)
+        for system in range(systems)
+        if system not in baselines[: number + 1]
+    ]
+    if not pairs:
+        raise RequestError("every system is a baseline", fix="Leave out `baseline` to compare all pairs.")
+    first, second = np.array(pairs).T
+    return Contrasts(first, second)
+
+
+def chosen_pairs(systems: int, baselines: Sequence[int] = ()) -> Contrasts:
+    """All pairs or, where there are baselines, the pairs with them."""
+    return against(systems, baselines) if len(baselines) else all_pairs(systems)
+
+
+def pair_count(systems: int) -> int:
+    """The number of pairs.
+
+    >>> pair_count(4)
+    6
+    """
+    return systems * (systems - 1) // 2
+
+
+def pair_place(first: Array, second: Array, systems: int) -> Array:
+    """The places of pairs in the order, whichever of the two comes first.
+
+    >>> pair_place(np.array([0, 3]), np.array([1, 1]), 4).tolist()
+    [0, 4]
+    """
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    return np.asarray(low * (2 * systems - low - 1) // 2 + high - low - 1)
+
+
+def pairs_at(places: Array, systems: int) -> Contrasts:
+    """The pairs at some places of the order, without making the others.
+
+    >>> found = pairs_at(np.array([2, 3, 4]), 4)
+    >>> found.first.tolist(), found.second.tolist()
+    ([0, 1, 1], [3, 2, 3])
+    """
+    rows = np.arange(systems, dtype=np.int64)
+    begins = rows * (2 * systems - rows - 1) // 2
+    # The last row has no pairs, and begins where the order ends.
+    first = np.minimum(np.searchsorted(begins, places, side="right") - 1, systems - 2)
+    return Contrasts(first, np.asarray(places - begins[first] + first + 1))
+
+
+def is_among(places: Array, chosen: Array) -> Array:
+    """Which of the places are among those chosen, which are in order.
+
+    >>> is_among(np.array([5, 1, 2]), np.array([1, 4, 5])).tolist()
+    [True, True, False]
+    """
+    if not len(chosen):
+        return np.zeros(len(places), bool)
+    at = np.minimum(np.searchsorted(chosen, places), len(chosen) - 1)
+    return np.asarray(chosen[at] == places)
