@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from cranfield.methods.contrasts.gates import GateVerdict, MarginGate
 
 
+OWN_TOPICS = ("unpaired", "tukey-kramer")
+"""Tests of systems that had topics of their own, where a missing score is none."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComparisonResult(Result):
     """One comparison per measure; with ``audit=True`` also every test on the same data.
@@ -199,7 +203,8 @@ def compare(
             labels, estimator=estimator or "regression", sampled=sampled, seed=seed, resamples=resamples, **settings
         )
     _check_not_judged(estimator=estimator, sampled=sampled or None)
-    source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
+    policy = missing or ("nan" if test in OWN_TOPICS else None)
+    source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": policy}
     named = [*(baseline or ()), *(candidate or ())]
     from cranfield.scores.selection import check_systems
 
@@ -342,7 +347,7 @@ def _audited(
     tables: sources.Tables, *, baseline: Names, resamples: int | None, correct: str | None, **more: Any
 ) -> ComparisonResult:
     from cranfield.methods.contrasts.audits import audit
-    from cranfield.methods.contrasts.comparison import RESAMPLES
+    from cranfield.methods.contrasts.decisions import RESAMPLES
 
     audits = {
         label: audit(

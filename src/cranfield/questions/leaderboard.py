@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.errors import InputError, NoEffectError, RequestError
-from cranfield.methods.names import TestName
+from cranfield.methods.names import RankName, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import NamedData, Param, question
@@ -26,7 +26,7 @@ class LeaderboardResult(Result):
     Attributes
     ----------
     boards
-        By measure: systems in order, the ranks that each may have, P(best), tiers, and every pair; of several
+        By measure: systems in order, the ranks that each may have, who may be the best, and every pair; of several
         collections also the differences combined over them.
     """
 
@@ -106,17 +106,24 @@ def leaderboard(
     alpha: Annotated[
         float,
         Param(
-            "Significance level; the ranks given hold together with a probability of about 1 − α.",
+            "Significance level of the tests, of the ranks, and of the set of systems that may be the best.",
             label="α",
             ge=shared.LEAST_ALPHA,
             lt=1,
         ),
     ] = 0.05,
+    ranks: Annotated[
+        RankName,
+        Param(
+            "Ranks that hold for each system by itself, from the tests of its own pairs, or for all systems together.",
+            titles={"marginal": "each by itself", "simultaneous": "all together"},
+        ),
+    ] = "marginal",
     lower_is_better: shared.LowerIsBetter = False,
     resamples: shared.Resamples = None,
     seed: shared.Seed = 1,
 ) -> LeaderboardResult:
-    """A leaderboard with the ranks that each system may have, tiers, P(best), and the tasks that decide who is first.
+    """A leaderboard with the systems that may be the best, the ranks that each may have, and the tasks that decide.
 
     Tasks are the sample: the board says what would hold on other tasks like these. Missing scores are allowed; two
     systems are compared on the tasks that both have. Of several collections the score is the mean over collections of
@@ -145,8 +152,8 @@ def leaderboard(
     >>> scores = {"a": {task: 0.6 + x for task, x in tasks.items()}, "b": {task: 0.5 + x for task, x in tasks.items()}}
     >>> scores["c"] = {task: 0.5 - x for task, x in tasks.items()}
     >>> board = cf.leaderboard(scores).boards["score"]
-    >>> board.systems, board.tier.tolist()
-    (('a', 'b', 'c'), [1, 1, 2])
+    >>> board.systems, board.comparison.letters
+    (('a', 'b', 'c'), ('a', 'a', 'b'))
     """
     from cranfield.scores.quality import table_warnings
 
@@ -157,6 +164,7 @@ def leaderboard(
         "test": test,
         "correct": correct,
         "alpha": alpha,
+        "ranks": ranks,
         "lower_is_better": lower_is_better,
         "resamples": resamples,
         "seed": seed,

@@ -267,6 +267,15 @@ class Question:
         return replace(result, inputs={**inputs, **result.inputs})
 
     @cached_property
+    def positional(self) -> tuple[str, ...]:
+        """The parameters that need no name."""
+        return tuple(name for name, each in self.parameters.items() if each.is_positional)
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        return frozenset(name for name, each in self.parameters.items() if each.is_required)
+
+    @cached_property
     def defaults(self) -> dict[str, Any]:
         """The parameters that may be left out, in the form that the function takes."""
         return {name: each.checked(each.default) for name, each in self.parameters.items() if not each.is_required}
@@ -276,7 +285,9 @@ class Question:
         for name in named:
             if name not in self.parameters:
                 raise TypeError(f"{self.name}() has no parameter {name!r}{self._suggestion(name)}")
-        arguments = self.signature.bind(*given, **named).arguments
+        arguments = {**dict(zip(self.positional, given, strict=False)), **named}
+        if len(arguments) < len(given) + len(named) or not self.required <= arguments.keys():
+            self.signature.bind(*given, **named)  # which says what is wrong
         return self.defaults | {name: self.parameters[name].checked(value) for name, value in arguments.items()}
 
     def _suggestion(self, name: str) -> str:

@@ -27,7 +27,7 @@ VerifiedTestName = Literal[
     "dunnett",
     "holm",
     "tukey-permutation",
-    "unpaired",
+    "tukey-kramer",
     "anova",
     "blocked",
     "t",

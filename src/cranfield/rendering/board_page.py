@@ -10,10 +10,10 @@ import numpy as np
 
 import cranfield
 from cranfield.errors import RequestError, missing_part
-from cranfield.methods.contrasts.families import FAMILY
+from cranfield.methods.contrasts.pair_tests import FAMILY
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
-from cranfield.rendering.comparison_document import title_of_test
+from cranfield.rendering.comparison_document import LETTERED, has_short_letters, title_of_test
 from cranfield.rendering.document import Document, show, spoken, warning_lines
 from cranfield.rendering.leaderboard_document import critical_difference_chart, forest, tables_beside
 from cranfield.rendering.references import REFERENCES
@@ -48,13 +48,11 @@ class BoardColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class BoardRow:
-    """A system: cells as text, its ``band`` by tier, the ranks that it may have in percent of the width, and shades."""
+    """A system: cells as text, the ranks that it may have in percent of the width, and shades."""
 
     rank: int
     system: str
-    tier: int
-    band: str
-    edge: bool
+    may_be_best: bool
     cells: Sequence[str]
     left: float
     width: float
@@ -114,11 +112,11 @@ def _shown_board(board: Board) -> ShownBoard:
     columns = [
         BoardColumn("rank", "rank", "ascending"),
         BoardColumn("system", "system", "ascending"),
-        BoardColumn("tier", "tier", "ascending"),
+        BoardColumn("best", "may be best", "descending"),
         BoardColumn("score", "score", better_first),
         BoardColumn("lower", "best rank", "ascending"),
         BoardColumn("upper", "worst rank", "ascending"),
-        BoardColumn("best", "P(best)", "descending"),
+        *([BoardColumn("letters", "letters", "ascending")] if has_short_letters(board.comparison) else []),
         *([BoardColumn("count", f"{board.kind_of_tasks}s", "descending")] if board.missing else []),
         BoardColumn("reach", f"ranks 1 to {len(board.systems):,}"),
     ]
@@ -137,10 +135,11 @@ def _shown_board(board: Board) -> ShownBoard:
 def _rows(board: Board) -> Iterator[BoardRow]:
     from markupsafe import Markup
 
-    m = len(board.systems)
+    m, lettered = len(board.systems), has_short_letters(board.comparison)
     shades = _shades(-board.task_scores if board.lower_is_better else board.task_scores)
     for at, system in enumerate(board.systems):
-        low, high, tier = int(board.rank_lower[at]), int(board.rank_upper[at]), int(board.tier[at])
+        low, high = int(board.rank_lower[at]), int(board.rank_upper[at])
+        may_be_best = bool(board.comparison.standing.may_be_best[at])
         counts = [str(board.tasks_of[at])] if board.missing else []
         cells = (
             f"<td class={'h' + str(shade) if shade >= 0 else 'hx'}>{show(score, 'score')}</td>"
@@ -149,14 +148,12 @@ def _rows(board: Board) -> Iterator[BoardRow]:
         yield BoardRow(
             rank=int(board.ranks[at]),
             system=system,
-            tier=tier,
-            band="odd" if tier % 2 else "even",
-            edge=at > 0 and tier != int(board.tier[at - 1]),
+            may_be_best=may_be_best,
             cells=[
                 show(float(board.scores[at]), "score"),
                 str(low),
                 str(high),
-                show(float(board.p_best[at]), "score"),
+                *(board.comparison.letters[at : at + 1] if lettered else ()),
                 *counts,
             ],
             left=round(100 * (low - 1) / m, 2),
@@ -175,7 +172,9 @@ def _shades(scores: Array) -> Array:
 
 def _legend(board: Board) -> str:
     shade = f"The stronger the shade of a {board.kind_of_tasks} score, the more systems are worse there."
-    return f"Lines and the edge of the names mark tiers: systems of a tier are not separable from its first. {shade}"
+    share = f"{100 * (1 - board.alpha):.4g} %"
+    marked = f"A blue edge marks the systems of which one is the best, with {share} confidence."
+    return " ".join([marked, *([LETTERED] if has_short_letters(board.comparison) else []), shade])
 
 
 def _pictures(result: LeaderboardResult) -> Iterator[ShownPicture]:

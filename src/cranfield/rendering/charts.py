@@ -513,7 +513,7 @@ _FIRST_BAR, _BAR = 0.9, 0.5  # lines from the axis to the bars, and from one to 
 
 def group_diagram(
     systems: Sequence[tuple[str, float]],
-    groups: Sequence[tuple[int, int]],
+    groups: Sequence[Sequence[int]],
     *,
     axis: str,
     title: str,
@@ -523,15 +523,15 @@ def group_diagram(
 ) -> Any:
     """Draw systems on an axis, the best at the left, and bars that join those that are not separable.
 
-    The form of Demšar (2006), Fig. 1. ``groups`` are the first and last places of systems that are joined; of many
-    systems the best 30 are drawn, and a bar that goes on beyond them ends at the edge. ``critical`` is a difference to
-    draw to scale.
+    The form of Demšar (2006), Fig. 1. ``groups`` are the places of systems that are joined, in order; a bar has a
+    dot at each of them. Of many systems the best 30 are drawn, and a bar that goes on beyond them ends at the edge.
+    ``critical`` is a difference to draw to scale.
     """
     import altair
 
     shown = list(systems[:MOST_IN_DIAGRAM])
     bars = _stacked_bars(_bars_among(groups, len(shown)))
-    names_from = _FIRST_BAR + _BAR * (1 + max((level for *_, level in bars), default=0))
+    names_from = _FIRST_BAR + _BAR * (1 + max((level for _, level in bars), default=0))
     low, high = min(value for _, value in shown), max(value for _, value in shown)
     high = max(high, low + (critical or 0.0))
     room = 0.03 * (high - low or 1.0)
@@ -541,16 +541,17 @@ def group_diagram(
         "x": altair.Scale(domain=list(ends), nice=False, zero=False),
         "y": altair.Scale(domain=[0, bottom], nice=False, reverse=True),
     }
-    beyond = {first for first, last in groups if last >= len(shown)}
+    beyond = {tuple(at for at in group if at < len(shown)) for group in groups if group[-1] >= len(shown)}
     joined = [
         {
-            "value": shown[a][1],
-            "end": ends[1] if a in beyond else shown[b][1],
+            "value": shown[group[0]][1],
+            "end": ends[1] if tuple(group) in beyond else shown[group[-1]][1],
             "line": _FIRST_BAR + _BAR * level,
-            "systems": b - a + 1,
-            "joined": f"{shown[a][0]} to {shown[b][0]}",
+            "systems": len(group),
+            "joined": ", ".join(shown[at][0] for at in group),
+            "members": [shown[at][1] for at in group],
         }
-        for a, b, level in bars
+        for group, level in bars
     ]
     layers = [*_named_points(_label_places(shown, names_from, ends), scales, axis), *_joining_bars(joined, scales)]
     if critical is not None:
@@ -591,7 +592,9 @@ def _joining_bars(joined: Sequence[Mapping[str, Any]], scales: Mapping[str, Any]
     bars = _chart(joined, 520, 0).mark_rule(color=COLOURS[1], strokeWidth=4)
     x, y = altair.X("value:Q", scale=scales["x"]), altair.Y("line:Q", scale=scales["y"], axis=None)
     hover = [altair.Tooltip("joined:N"), altair.Tooltip("systems:Q")]
-    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=hover)]
+    members = [{**bar, "value": value} for bar in joined for value in bar["members"]]
+    dots = _chart(members, 520, 0).mark_point(filled=True, size=30, color=COLOURS[1], opacity=1)
+    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=hover), dots.encode(x=x, y=y, tooltip=hover)]
 
 
 def _critical_bar(bar: Mapping[str, Any], scales: Mapping[str, Any]) -> list[Any]:
@@ -607,24 +610,21 @@ def _critical_bar(bar: Mapping[str, Any], scales: Mapping[str, Any]) -> list[Any
     ]
 
 
-def _bars_among(groups: Sequence[tuple[int, int]], count: int) -> list[tuple[int, int]]:
+def _bars_among(groups: Sequence[Sequence[int]], count: int) -> list[list[int]]:
     """The groups of two or more among the first systems, without those that lie within another."""
-    found: list[tuple[int, int]] = []
-    for first, last in groups:
-        last = min(last, count - 1)
-        if first < last and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
+    shown = [[at for at in group if at < count] for group in groups]
+    kept = [group for group in shown if len(group) > 1]
+    return [group for group in kept if not any(set(group) < set(other) for other in kept)]
 
 
-def _stacked_bars(groups: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+def _stacked_bars(groups: Sequence[Sequence[int]]) -> list[tuple[Sequence[int], int]]:
     """Each bar with the first line on which it touches no other."""
     ends: list[int] = []
     placed = []
-    for first, last in groups:
-        level = next((at for at, end in enumerate(ends) if end < first), len(ends))
-        ends[level : level + 1] = [last]
-        placed.append((first, last, level))
+    for group in groups:
+        level = next((at for at, end in enumerate(ends) if end < group[0]), len(ends))
+        ends[level : level + 1] = [group[-1]]
+        placed.append((group, level))
     return placed
 
 
@@ -677,7 +677,7 @@ def forest_chart(rows: Sequence[Mapping[str, Any]], *, axis: str, title: str, ti
 
 
 Rows = Sequence[Mapping[str, Any]]
-BLUE, PALE = COLOURS[0], "#9ebcda"  # a point, and the interval around it
+BLUE, GREY, PALE = COLOURS[0], "#8c8c8c", "#9ebcda"  # a point, and the interval around it
 FEW = 40  # more names of systems cannot be read on an axis
 
 

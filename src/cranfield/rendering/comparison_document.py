@@ -27,32 +27,40 @@ from cranfield.rendering.charts import (
 )
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings, of_measure
 from cranfield.rendering.output_formats import csv_pieces
-from cranfield.rendering.paper_table import CITATIONS, group_caveat, group_labels, paper_table
+from cranfield.rendering.paper_table import CITATIONS, paper_table
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
 from cranfield.scores.table import averaging
 
+STANDING = (
+    "A system may be the best unless another is better by a one-sided t test at α divided by the number of the others; "
+    "ranks are those that the tests of the system's own pairs leave it."
+)
+LETTERED = "Systems share a letter exactly when they do not differ significantly."
+MOST_LETTERS = 12  # in a table; JSON has all
+STANDING_COLUMNS = [
+    Column("rank_lower", "best rank", "count", 40),
+    Column("rank_upper", "worst rank", "count", 40),
+    Column("may_be_best", "may be best", "yes", 80),
+]
 QUOTED = 2  # verdicts about pairs with a baseline in the answer; more are among the notes
 SHOWN = 20  # contested pairs in a table
 MOST_IN_MATRIX = 1000  # systems, a million cells
 
 INTERVALS = {
     "tukey": "Tukey's intervals: two systems differ significantly exactly when their intervals do not overlap",
-    "unpaired": "Tukey's intervals for topics not shared: two systems differ significantly exactly when their "
-    "intervals do not overlap",
     "tukey-permutation": "permutation intervals: two systems differ significantly exactly when their intervals do not "
     "overlap",
 }
 
 
 def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
-    """Return one row per system: rank, mean, interval, and its groups.
+    """Return one row per system: rank, mean, interval, possible ranks, whether it may be the best, and its letters.
 
     The interval is that of the test; for tests without an interval around means, that of the system's standard error.
     Where scores are logarithms, the geometric mean and its interval take their place.
     """
-    groups = [] if found.baselines else group_labels(found)
     reach = found.intervals.standard_error if found.half_width != found.half_width else found.half_width
     shown = np.exp if is_geometric(found) else np.asarray
     columns = {
@@ -61,12 +69,25 @@ def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
         "lower": shown(found.means - reach).tolist(),
         "upper": shown(found.means + reach).tolist(),
         "interval_standard_error": found.intervals.standard_error.tolist(),
-        **({"groups": groups} if groups else {}),
+        **_standing_columns(found),
     }
     return [
         {"measure": found.measure, "rank": at, **dict(zip(columns, row, strict=True))}
         for at, row in enumerate(zip(*columns.values(), strict=True), start=1)
     ]
+
+
+def _standing_columns(found: Comparison) -> dict[str, Sequence[Any]]:
+    """What all pairs say about the order; with baselines nothing."""
+    if found.baselines:
+        return {}
+    standing = found.standing
+    columns: dict[str, Sequence[Any]] = {
+        "rank_lower": standing.rank_lower.tolist(),
+        "rank_upper": standing.rank_upper.tolist(),
+        "may_be_best": standing.may_be_best.tolist(),
+    }
+    return columns | ({"letters": found.letters} if found.letters else {})
 
 
 def is_geometric(found: Comparison) -> bool:
@@ -280,7 +301,8 @@ def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: in
         Column("lower", "low", "score", 60),
         Column("upper", "high", "score", 60),
         *([Column("interval_standard_error", "± by its own sd", "score")] if found.test in INTERVALS else []),
-        *([] if found.baselines else [Column("groups", "groups")]),  # the groups need all pairs
+        *([] if found.baselines else STANDING_COLUMNS),
+        *([Column("letters", "letters", priority=50)] if has_short_letters(found) else []),
     )
     shown = rows[: LISTED_PAIRS if most_pairs is None else LISTED_SYSTEMS]
     title = _title(found) + (f"; {_best(shown, rows)}, CSV and JSON have all" if len(shown) < len(rows) else "")
@@ -371,12 +393,10 @@ def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
         )
     if found.is_mcnemar:
         text.append("All scores are 0 or 1, so that the sign test is McNemar's exact test.")
-    if found.test == "unpaired":
-        text.append("This test ignores that topics are shared and therefore has less power than the default test.")
     text += _margin_sentences(found)
     if not found.baselines and count > 1:
-        shared = "Systems that share a group number are not significantly different"
-        text.append(shared + ("." if found.test in INTERVALS else "; for other systems, see the table of pairs."))
+        text.append(STANDING)
+        text += [LETTERED] if has_short_letters(found) else []
     text += _interval_sentences(found)
     if not listed:
         text.append(f"`all_pairs=True` lists the {count:,} pairs.")
@@ -729,12 +749,26 @@ def critical_difference(result: ComparisonResult) -> Any:
     note = f"the best {MOST_IN_DIAGRAM} of {count:,} systems" if count > MOST_IN_DIAGRAM else ""
     return group_diagram(
         list(zip(found.systems, found.means.tolist(), strict=True)),
-        found.groups(),
+        letter_groups(found.letters),
         axis=f"mean {found.measure}",
         title=_title(found),
-        subtitle=[_noted("bars join groups of systems that do not differ significantly", note), group_caveat(found)],
+        subtitle=[_noted("bars join systems of which no two differ significantly", note)],
         best_is_high=not found.lower_is_better,
     )
+
+
+def has_short_letters(found: Comparison) -> bool:
+    """Whether letters are few enough to be read."""
+    return 0 < len(letter_groups(found.letters)) <= MOST_LETTERS
+
+
+def letter_groups(letters: Sequence[str]) -> list[list[int]]:
+    """The places of the systems that share each letter."""
+    groups: dict[str, list[int]] = {}
+    for at, names in enumerate(letters):
+        for name in names.split():
+            groups.setdefault(name, []).append(at)
+    return list(groups.values())
 
 
 def topics(result: ComparisonResult) -> Any:

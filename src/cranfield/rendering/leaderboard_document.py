@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from cranfield.errors import RequestError, say_percent
-from cranfield.methods.contrasts.clusters import DesignEffect
-from cranfield.methods.contrasts.families import FAMILY
 from cranfield.methods.boards.board import Board
 from cranfield.methods.boards.effects import PairEffect
+from cranfield.methods.contrasts.clusters import DesignEffect
+from cranfield.methods.names import with_correction
 from cranfield.questions.leaderboard import LeaderboardResult
-from cranfield.rendering.charts import COLOURS, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
-from cranfield.rendering.comparison_document import design_sentences, design_summary
+from cranfield.rendering.charts import BLUE, GREY, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
+from cranfield.rendering.comparison_document import design_sentences, design_summary, has_short_letters, letter_groups
 from cranfield.rendering.document import Column, Document, Table, View, known, of_measure
-from cranfield.rendering.paper_table import group_caveat
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.terminal import shortened_names
 from cranfield.stats.tails import t_critical
@@ -83,7 +82,7 @@ def _collections(boards: list[Board]) -> dict[str, Any]:
 
 
 SAMPLE = "topics within these collections"
-"""What ranks, tiers and P(best) of a board of collections speak of."""
+"""What ranks of a board of collections speak of."""
 
 
 def _effects_with_parts(board: Board) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -154,8 +153,9 @@ def _rows(board: Board) -> list[dict[str, Any]]:
         "rank": board.ranks.tolist(),
         "rank_lower": board.rank_lower.tolist(),
         "rank_upper": board.rank_upper.tolist(),
-        "p_best": board.p_best.tolist(),
-        "tier": board.tier.tolist(),
+        "may_be_best": board.comparison.standing.may_be_best.tolist(),
+        "first_share": board.first_share.tolist(),
+        **({"letters": board.comparison.letters} if board.comparison.letters else {}),
         "tasks": board.tasks_of.tolist(),
     }
     return [
@@ -180,18 +180,8 @@ def _friedman(board: Board) -> dict[str, Any]:
 
 
 def _answer(board: Board) -> str:
-    comparison, first = board.comparison, board.systems[0]
-    rest = len(comparison.top_group) - 1
-    others = (
-        f"{rest:,} other{'s are' if rest != 1 else ' is'} not separable from it" if rest else "all others are worse"
-    )
-    lead = f"{first} is first of {len(board.systems):,} on {_tasks(board)}, and {others}"
-    sample = "topics within collections" if board.topics else "tasks"
-    return (
-        f"{board.measure}: {lead}: the order separates {board.tier[-1]:,} tier{'s' * (int(board.tier[-1]) != 1)}, and "
-        f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly. "
-        f"It is first in {say_percent(board.p_best[0])} of {board.resamples:,} resamples of the {sample}."
-    )
+    lead = f"{board.measure}: {board.systems[0]} is first on {_tasks(board)}."
+    return f"{lead} {board.comparison.summary()}"
 
 
 def _notes(board: Board) -> str:
@@ -223,10 +213,7 @@ def _deciding(board: Board) -> str:
 
 def _about_collections(board: Board) -> str:
     """What is the sample, and what the prediction interval adds."""
-    text = (
-        "Ranks, tiers and P(best) are about other topics of these collections: the sample is the topics, and the "
-        "collections are fixed."
-    )
+    text = "Ranks are about other topics of these collections: the sample is the topics, and the collections are fixed."
     if not board.effects:
         return text
     effect = board.effects[0]
@@ -252,8 +239,9 @@ def _tables(board: Board) -> list[Table]:
         "score": ("score", "score"),
         "rank_lower": ("best rank", "count"),
         "rank_upper": ("worst rank", "count"),
-        "p_best": ("P(best)", "score"),
-        "tier": ("tier", "count"),
+        "may_be_best": ("may be best", "yes"),
+        **({"letters": ("letters", "text")} if has_short_letters(board.comparison) else {}),
+        **({"first_share": ("first in resamples", "percent")} if len(board.comparison.top_group) == 1 else {}),
         **({"tasks": (f"{board.kind_of_tasks}s", "count")} if board.missing else {}),
     }
     rows = _rows(board)
@@ -327,22 +315,22 @@ def _task_rows(board: Board) -> list[dict[str, Any]]:
 
 
 def ranks_chart(result: LeaderboardResult) -> Any:
-    """The ranks that each system may have, tiers in turns of colour; the best systems where there are many."""
+    """The ranks that each system may have, those that may be the best in colour; the best where there are many."""
     import altair
 
     board = next(iter(result.boards.values()))
     shown = [known(row) for row in _rows(board)[:MOST_DRAWN]]
     names = _labels([row["system"] for row in shown])
-    shades = _shades([row["tier"] for row in shown])
-    rows = [{**row, "label": name, "shade": shades[row["tier"] % 2]} for row, name in zip(shown, names, strict=True)]
+    shades = {True: "may be the best", False: "others"}
+    rows = [{**row, "label": name, "shade": shades[row["may_be_best"]]} for row, name in zip(shown, names, strict=True)]
     data = altair.Data(values=rows)  # type: ignore[no-untyped-call]
-    words = ("system", "score", "rank", "rank_lower", "rank_upper", "p_best", "tier")
+    words = ("system", "score", "rank", "rank_lower", "rank_upper")
     tips = [
         altair.Tooltip(f"{word}:{'N' if word == 'system' else 'Q'}", title=word.replace("_", " ")) for word in words
     ]
     y = altair.Y("label:N", sort=None, title=None, axis=altair.Axis(labelLimit=0, labelOverlap=False))
-    order = [shades[odd] for odd in (1, 0) if odd in shades]
-    colour = altair.Color("shade:N", title="tier", sort=None, scale=altair.Scale(domain=order, range=COLOURS[:2]))
+    scale = altair.Scale(domain=list(shades.values()), range=[BLUE, GREY])
+    colour = altair.Color("shade:N", title=None, sort=None, scale=scale)
     base = altair.Chart(data, width=460, height=max(80, 16 * len(rows))).encode(y=y, color=colour, tooltip=tips)
     x = altair.X(
         "rank_lower:Q",
@@ -361,18 +349,6 @@ def _labels(names: Sequence[str]) -> list[str]:
     return short if len(set(short)) == len(names) else list(names)
 
 
-def _shades(tiers: Sequence[int]) -> dict[int, str]:
-    """What the two colours stand for: odd tiers and even ones.
-
-    >>> _shades([1, 1, 2, 3])
-    {1: '1, 3', 0: '2'}
-    """
-    shades: dict[int, list[str]] = {}
-    for tier in dict.fromkeys(tiers):
-        shades.setdefault(tier % 2, []).append(f"{tier}")
-    return {odd: ", ".join([*each[:4], *(["…"] if len(each) > 4 else [])]) for odd, each in shades.items()}
-
-
 def critical_difference_chart(result: LeaderboardResult) -> Any:
     """Average ranks, and bars that join systems within Nemenyi's critical difference.
 
@@ -387,10 +363,9 @@ def critical_difference_chart(result: LeaderboardResult) -> Any:
         axis = f"mean {board.measure}" + (" (z)" if board.standardise == "z" else "")
         return group_diagram(
             systems,
-            board.comparison.groups(),
+            letter_groups(board.comparison.letters),
             axis=axis,
-            title=f"{_tasks(board)}, {_test(board)}; bars join groups of systems that are not separable{some}",
-            subtitle=[group_caveat(board.comparison)],
+            title=f"{_tasks(board)}, {_test(board)}; bars join systems of which no two are separable{some}",
             best_is_high=not board.lower_is_better,
         )
     systems = [(board.systems[at], float(found.average_ranks[at])) for at in found.order.tolist()]
@@ -404,9 +379,7 @@ def critical_difference_chart(result: LeaderboardResult) -> Any:
 
 
 def _test(board: Board) -> str:
-    correct = {"holm": " with Holm's correction", "bh": " with Benjamini and Hochberg's correction", "none": ""}
-    test = board.comparison.test
-    return f"{test}{correct[board.comparison.correct] if test not in FAMILY else ''}, α = {board.alpha:g}"
+    return f"{with_correction(board.comparison.test, board.comparison.correct)}, α = {board.alpha:g}"
 
 
 FOREST = {"collection": "collection", "fixed": "fixed effect", "random": "random effect", "next": "another collection"}

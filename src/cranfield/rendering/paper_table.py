@@ -16,7 +16,8 @@ CITATIONS = {
     "tukey": "FerroSanderson2019",
     "dunnett": "Dunnett1964",
     "tukey-permutation": "Carterette2012",
-    "unpaired": "Tukey1949",
+    "unpaired": "Welch1947",
+    "tukey-kramer": "Kramer1956",
     "t": "Student1908",
     "wilcoxon": "Wilcoxon1945",
     "sign": "Conover1999",
@@ -76,9 +77,7 @@ def _row_signs(found: Comparison, systems: Sequence[str]) -> dict[str, str]:
 def _marks(found: Comparison, systems: Sequence[str], signs: Mapping[str, str]) -> list[Mark]:
     best = (np.nanmin if found.lower_is_better else np.nanmax)(found.means)
     rank = {system: at for at, system in enumerate(found.systems)}
-    above, below = (
-        _differences(found, signs) if signs else (dict(zip(found.systems, group_labels(found), strict=True)), {})
-    )
+    above, below = _differences(found, signs) if signs else (dict(zip(found.systems, found.letters, strict=False)), {})
     return [
         Mark(bool(found.means[rank[system]] == best), above.get(system, ""), below.get(system, ""))
         if system in rank
@@ -121,15 +120,6 @@ def _runs(signs: Iterable[str]) -> str:
     return "".join(run if len(run) < 3 else f"{run[0]}–{run[-1]}" for run in runs)
 
 
-def group_labels(found: Comparison) -> list[str]:
-    """The groups of every system: its only one, or the first and the last."""
-    groups = np.array(found.groups())  # in order, both by their first systems and by their last
-    ranks = np.arange(len(found.systems))
-    first = np.searchsorted(groups[:, 1], ranks, side="left") + 1
-    last = np.searchsorted(groups[:, 0], ranks, side="right")
-    return [f"{a}" if a == b else f"{a}–{b}" for a, b in zip(first.tolist(), last.tolist(), strict=True)]
-
-
 def _caption(comparisons: Mapping[str, Comparison]) -> str:
     first = next(iter(comparisons.values()))
     names = listed(list(_titles(list(comparisons)).values()))
@@ -146,14 +136,7 @@ def _note(found: Comparison, signs: Mapping[str, str], *, has_signs: bool) -> st
         return f"No two systems differ significantly {test}."
     if signs:
         return f"Letters: the systems that are significantly worse {test}."
-    caveat = group_caveat(found)
-    return f"Numbers: groups of systems that do not differ significantly {test}{f'; {caveat}' if caveat else ''}."
-
-
-def group_caveat(found: Comparison) -> str:
-    """What groups do not say where every pair has its own standard error."""
-    has_one_error = found.half_width == found.half_width
-    return "" if has_one_error else "systems without a common group may also not differ significantly: see the pairs"
+    return f"Systems share a letter exactly when they do not differ significantly {test}."
 
 
 def _or(names: Iterable[str]) -> str:

@@ -115,6 +115,10 @@ REFERENCES = {
     "Information Retrieval Evaluation. CIKM 2007.",
     "Student1908": "Student: The Probable Error of a Mean. Biometrika 6(1), 1908.",
     "Tukey1949": "Tukey, J. W.: Comparing Individual Means in the Analysis of Variance. Biometrics 5(2), 1949.",
+    "Kramer1956": "Kramer, C. Y.: Extension of Multiple Range Tests to Group Means with Unequal Numbers of "
+    "Replications. Biometrics 12(3), 1956.",
+    "Welch1947": "Welch, B. L.: The Generalization of «Student's» Problem when Several Different Population Variances "
+    "Are Involved. Biometrika 34(1–2), 1947.",
     "Voorhees2017": "Voorhees, E. M., Samarov, D. and Soboroff, I.: Using Replicates in Information Retrieval "
     "Evaluation. ACM TOIS 36(2), 2017.",
     "Urbano2013": "Urbano, J., Marrero, M. and Martín, D.: On the Measurement of Test Collection Reliability. "
@@ -185,6 +189,8 @@ LOCATIONS: dict[str, tuple[str, str]] = {
     "Smucker2007": ("623–632", "10.1145/1321440.1321528"),
     "Student1908": ("1–25", "10.1093/biomet/6.1.1"),
     "Tukey1949": ("99–114", "10.2307/3001913"),
+    "Kramer1956": ("307–310", "10.2307/3001469"),
+    "Welch1947": ("28–35", "10.1093/biomet/34.1-2.28"),
     "Urbano2013": ("393–402", "10.1145/2484028.2484038"),
     "UrbanoNagler2018": ("", "10.1145/3209978.3210043"),
     "Voorhees2017": ("12:1–12:21", ""),

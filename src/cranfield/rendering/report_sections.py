@@ -405,22 +405,11 @@ def _points(result: ReportResult, sections: Sequence[Section]) -> tuple[Point, .
     return tuple(Point(title, tuple(lines)) for title, lines in points.items() if lines)
 
 
-NAMED = 3  # systems that are named where more are not significantly different from the best
-
-
 def _best_line(title: str, found: Comparison) -> str:
     best = "lowest" if found.lower_is_better else "highest"
-    lead = f"{title}: {found.systems[0]} has the {best} mean, {found.means[0]:.4f}, of {len(found.systems):,} systems"
-    ties = found.top_group[1:]
-    others = "it differs significantly from all others"
-    if ties:
-        *some, last = ties if len(ties) <= NAMED else (*ties[:NAMED], f"{len(ties) - NAMED:,} others")
-        named = f"{', '.join(some)} and {last} are" if some else f"{last} is"
-        others = f"{named} not significantly different from it"
-    pairs = f"{found.significant_pairs:,} of {len(found.pairs):,} pairs differ significantly"
-    return (
-        f"{lead}; {others}. {pairs} ({with_correction(TEST_LABELS[found.test], found.correct)}, α = {found.alpha:g})."
-    )
+    lead = f"{title}: {found.systems[0]} has the {best} mean, {found.means[0]:.4f}, of {len(found.systems):,} systems."
+    test = with_correction(TEST_LABELS[found.test], found.correct)
+    return f"{lead} {found.summary()[:-1]} ({test}, α = {found.alpha:g})."
 
 
 def _detects_line(card: Card) -> str:

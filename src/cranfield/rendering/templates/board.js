@@ -34,16 +34,6 @@ for (const board of document.querySelectorAll(".board")) {
     head.setAttribute("aria-sort", next);
     const sorted = [...rows].sort(compare(heads.indexOf(head), next === "ascending" ? 1 : -1));
     body.append(...sorted.map((each) => each.row));
-    edges();
-  }
-
-  function edges() {
-    let above = null;
-    for (const row of body.rows) {
-      if (row.hidden) continue;
-      row.classList.toggle("edge", above !== null && above !== row.dataset.tier);
-      above = row.dataset.tier;
-    }
   }
 
   function filter() {
@@ -54,7 +44,6 @@ for (const board of document.querySelectorAll(".board")) {
       shown += !row.hidden;
     }
     count.textContent = `${shown} of ${rows.length} systems`;
-    edges();
   }
 
   function filterTasks() {
