@@ -117,7 +117,7 @@ type(".of-systems", "TEAM1"); seen.filtered = shown(); seen.count = document.que
 type(".of-systems", "");
 type(".of-tasks", "task1"); seen.tasks = visible("thead th.t").map((head) => head.textContent);
 document.querySelector("thead th.rank button").focus(); seen.focus = document.activeElement.textContent;
-seen.edges = [...document.querySelectorAll("tbody tr.edge")].map((row) => row.dataset.tier);
+seen.best = [...document.querySelectorAll("tbody tr.best .system")].map((cell) => cell.textContent);
 document.title = JSON.stringify(seen);
 </script>"""
 
@@ -155,8 +155,7 @@ def test_pressing_a_head_sorts_and_typing_filters(browser: str, board: cf.Leader
     assert seen["count"] == "3 of 9 systems"
     assert seen["tasks"] == ["Task1", "Task10", "Task11"]
     assert seen["focus"] == "rank"
-    tiers = found.tier.tolist()
-    assert seen["edges"] == [str(tier) for at, tier in enumerate(tiers) if at and tier != tiers[at - 1]]
+    assert seen["best"] == list(found.comparison.top_group)
 
 
 def test_names_with_markup_do_nothing(browser: str, tmp_path: Path) -> None:
