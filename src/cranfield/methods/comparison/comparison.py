@@ -669,14 +669,15 @@ def _baseline_pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple
 
     Two baselines are one pair, and the one named first is its baseline.
     """
-    unknown = [name for name in baselines if name not in names]
+    place, rank = ({name: at for at, name in enumerate(each)} for each in (names, baselines))
+    unknown = [name for name in baselines if name not in place]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
     listed = [
-        (at, names.index(baseline))
+        (at, place[baseline])
         for number, baseline in enumerate(baselines)
         for at, name in enumerate(names)
-        if name not in baselines[: number + 1]
+        if rank.get(name, len(names)) > number
     ]
     if not listed:
         raise RequestError("every system is a baseline", fix="Leave out `baseline` to compare all pairs.")

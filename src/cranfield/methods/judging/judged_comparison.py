@@ -172,11 +172,9 @@ def _pairs(systems: int, baselines: tuple[int, ...]) -> tuple[Array, Array]:
     if not baselines:
         first, second = np.triu_indices(systems, k=1)
         return first, second
+    rank = {place: number for number, place in reversed([*enumerate(baselines)])}
     listed = [
-        (at, place)
-        for number, place in enumerate(baselines)
-        for at in range(systems)
-        if at not in baselines[: number + 1]
+        (at, place) for number, place in enumerate(baselines) for at in range(systems) if rank.get(at, systems) > number
     ]
     if not listed:
         raise RequestError("every system is a baseline", fix="Leave out `baseline` to compare all pairs.")

@@ -237,6 +237,7 @@ def board_of(
     additive = _Additive(values)
     fitted = additive.fitted()
     means = design.shares @ fitted
+    place = {system: at for at, system in enumerate(scores.systems)}
     asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
     if scores.table is not None and np.isfinite(values).all() and design.is_plain:
         if test in RESAMPLED:
@@ -249,11 +250,10 @@ def board_of(
         asked["test"] = None if by_max_t else test
         comparison = _by_pairs(values, means, scores.systems, design, scores.measure, **asked)
         if by_max_t:
-            in_order = values[:, [scores.systems.index(system) for system in comparison.systems]]
+            in_order = values[:, [place[system] for system in comparison.systems]]
             comparison = resampled_pairs(
                 comparison, in_order, resamples=resamples or RESAMPLES, seed=seed, progress=progress
             )
-    place = {system: at for at, system in enumerate(scores.systems)}
     order = np.array([place[system] for system in comparison.systems])
     values, fitted, means = values[:, order], fitted[:, order], means[order]
     there = np.isfinite(values).astype(np.int64)

@@ -143,10 +143,11 @@ class Simulator:
 
     def _by_name(self, means: Means) -> dict[int, float]:
         if isinstance(means, Mapping):
-            unknown = [name for name in means if name not in self.systems]
+            place = {name: at for at, name in enumerate(self.systems)}
+            unknown = [name for name in means if name not in place]
             if unknown:
                 raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(self.systems))
-            return {self.systems.index(name): float(value) for name, value in means.items()}
+            return {place[name]: float(value) for name, value in means.items()}
         if len(means) != len(self.systems):
             raise RequestError(
                 f"{len(means)} means do not fit {len(self.systems)} systems", fix="Give one for each, or name=mean."
