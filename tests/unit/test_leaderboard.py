@@ -15,8 +15,9 @@ from statsmodels.stats import meta_analysis
 
 import cranfield as cf
 from cranfield.errors import InputError, RequestError
+from cranfield.methods.comparison.clusters import TopicDesign
 from cranfield.methods.comparison.tukey import critical_range
-from cranfield.methods.meta_analysis import combine_effects, make_board, make_collections_board, standardised
+from cranfield.methods.meta_analysis import board, combine_effects, make_board, make_collections_board, standardised
 from cranfield.methods.meta_analysis.incomplete import largest_t_of_shared
 from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
@@ -736,3 +737,19 @@ def test_effects_that_agree_have_no_variance_between_them() -> None:
         combine_effects(np.array([0.1]), np.array([0.1]))
     with pytest.raises(InputError, match="no variance"):
         combine_effects(np.array([0.1, 0.2]), np.array([0.1, 0.0]))
+
+
+def test_leaving_out_each_task_of_a_complete_board_is_what_the_additive_model_gives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    values, weights = rng.random((9, 4)), np.array([1.0, 2, 0, 1, 1, 3, 1, 1, 1])
+    design = TopicDesign(weights=weights, clusters=np.arange(9), strata=np.zeros(9, np.int64), has_weights=True)
+    given = (design, np.arange(9), tuple("abcd"), tuple(map(str, range(9))))
+    complete = board._without_each(board._Additive(values), *given)
+    additive = board._Additive(values)
+    monkeypatch.setattr(additive, "absent", np.ones((1, 1), bool))  # as if a score were missing
+    monkeypatch.setattr(additive, "means", lambda shares, out: shares @ additive.filled)
+    by_model = board._without_each(additive, *given)
+    assert [(each.task, each.first) for each in complete] == [(each.task, each.first) for each in by_model]
+    np.testing.assert_allclose([each.lead for each in complete], [each.lead for each in by_model], rtol=1e-12)

@@ -33,6 +33,7 @@ from cranfield.methods.comparison.thresholds import (
     sorted_verdicts,
 )
 from cranfield.methods.comparison.tukey import ErrorTerm
+from cranfield.methods.meta_analysis.board import rank_bounds
 from cranfield.rendering import comparison_document, output_formats
 from cranfield.rendering.comparison_document import charted, compare_document
 from cranfield.rendering.document import StreamedRows
@@ -97,6 +98,7 @@ def test_sorted_verdicts_and_pairs_on_demand_are_those_of_held_pairs(
         assert found.significant_pairs == held.significant_pairs == int(held.significant.sum())
         assert found.groups() == held.groups()
         assert found.top_group == held.top_group
+        np.testing.assert_array_equal(rank_bounds(found), rank_bounds(held))
         assert [each.slug for each in found.warnings] == [each.slug for each in held.warnings]
         assert json.dumps(found.to_dict()) == json.dumps(held.to_dict())
         for name in PairColumns.__dataclass_fields__:

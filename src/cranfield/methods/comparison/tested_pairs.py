@@ -246,10 +246,16 @@ class PairsOnDemand:
     def last_better(self) -> Array:
         return self._sorted.last_better
 
+    @property
+    def better_and_worse(self) -> tuple[Array, Array]:
+        """How many systems are significantly better than each, and how many worse."""
+        return self._sorted.better, self._sorted.worse
+
     @cached_property
     def _sorted(self) -> SortedVerdicts:
         if not self._claims:
-            return SortedVerdicts(0, np.full(self._systems, -1))
+            none = np.zeros(self._systems, np.int64)
+            return SortedVerdicts(0, none - 1, none, none)
         return sorted_verdicts(self.threshold, self.alpha, self.unvarying.places)
 
     def _columns(self, places: Array) -> PairColumns:

@@ -156,11 +156,14 @@ class PermutationThreshold:
 class SortedVerdicts:
     """The number of significant pairs, and the ``last_better`` system that each one differs from.
 
-    ``last_better`` is the largest rank among the better systems that differ significantly, −1 if there is none.
+    ``last_better`` is the largest rank among the better systems that differ significantly, −1 if there is none;
+    ``better`` and ``worse`` are the numbers of systems that are significantly better and worse than each.
     """
 
     significant_pairs: int
     last_better: Array
+    better: Array
+    worse: Array
 
 
 def sorted_verdicts(threshold: Threshold, alpha: float, unvarying: Array) -> SortedVerdicts:
@@ -183,9 +186,15 @@ def sorted_verdicts(threshold: Threshold, alpha: float, unvarying: Array) -> Sor
     )
     last_better = _last_certain(certain, unvarying)
     np.maximum.at(last_better, second[significant], first[significant])
-    better, worse = pairs_at(unvarying, len(means))
-    lost = int((better < certain[worse]).sum())
-    return SortedVerdicts(int(certain.sum()) - lost + int(significant.sum()), last_better)
+    one, other = pairs_at(unvarying, len(means))
+    lost = one < certain[other]
+    systems = len(means)
+    better = certain - np.bincount(other[lost], minlength=systems)
+    worse = systems - np.searchsorted(certain, np.arange(systems), side="right")
+    worse -= np.bincount(one[lost], minlength=systems)
+    better += np.bincount(second[significant], minlength=systems)
+    worse += np.bincount(first[significant], minlength=systems)
+    return SortedVerdicts(int(better.sum()), last_better, better, worse)
 
 
 def _is_sharp(threshold: Threshold, alpha: float, disorder: float) -> bool:
@@ -211,11 +220,13 @@ def _last_certain(certain: Array, unvarying: Array) -> Array:
 def _pair_by_pair(threshold: Threshold, alpha: float, unvarying: Array) -> SortedVerdicts:
     """The same from the p of every pair, some at a time."""
     systems = len(threshold.means)
-    last_better, count = np.full(systems, -1), 0
+    last_better = np.full(systems, -1)
+    better, worse = np.zeros((2, systems), np.int64)
     for start in range(0, pair_count(systems), AT_ONCE):
         places = np.arange(start, min(start + AT_ONCE, pair_count(systems)))
         first, second = pairs_at(places, systems)
         significant = (threshold.p_value(first, second) <= alpha) & ~is_among(places, unvarying)
         np.maximum.at(last_better, second[significant], first[significant])
-        count += int(significant.sum())
-    return SortedVerdicts(count, last_better)
+        better += np.bincount(second[significant], minlength=systems)
+        worse += np.bincount(first[significant], minlength=systems)
+    return SortedVerdicts(int(better.sum()), last_better, better, worse)

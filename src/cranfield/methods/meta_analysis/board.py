@@ -19,7 +19,7 @@ from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
 from cranfield.methods.comparison.comparison import Comparison, check_test, compare
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED
-from cranfield.methods.comparison.tested_pairs import adjacent_groups
+from cranfield.methods.comparison.tested_pairs import PairsOnDemand, adjacent_groups
 from cranfield.methods.comparison.tukey import critical_range
 from cranfield.methods.meta_analysis.effects import PairEffect
 from cranfield.methods.meta_analysis.incomplete import resampled_pairs
@@ -471,6 +471,9 @@ def rank_bounds(comparison: Comparison) -> tuple[Array, Array]:
     All ranks lie within with probability 1 − α or more, where the tests control the family-wise error rate.
     """
     m = len(comparison.systems)
+    if isinstance(comparison.pairs, PairsOnDemand):
+        better, worse = comparison.pairs.better_and_worse
+        return 1 + better, m - worse
     better, worse = np.zeros((2, m), np.int64)
     for pairs in comparison.parts():
         marked = pairs.p_adjusted <= comparison.alpha
@@ -522,6 +525,8 @@ def _without_each(
     additive: _Additive, design: TopicDesign, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
 ) -> tuple[TaskEffect, ...]:
     """The first place and its lead without each task that the board can do without."""
+    if not additive.absent.any() and not design.by_stratum:
+        return _without_each_of_complete(additive.filled, design.weights, of_task, systems, tasks)
     found = []
     for at, task in enumerate(tasks):
         rows = np.flatnonzero(of_task != at)
@@ -535,6 +540,25 @@ def _without_each(
         others = np.delete(means, best)
         found.append(TaskEffect(task=task, first=systems[best], lead=float(means[best] - others.max())))
     return tuple(found)
+
+
+def _without_each_of_complete(
+    values: Array, weights: Array, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
+) -> tuple[TaskEffect, ...]:
+    """The same where no score is missing: sums over all rows less those of each task, however many tasks there are."""
+    count = len(tasks)
+    sums = np.stack([np.bincount(of_task, weights * column, count) for column in values.T], axis=1)
+    left = weights.sum() - np.bincount(of_task, weights, count)
+    can = (left > 0) & (np.bincount(of_task, minlength=count) < len(of_task))
+    means = (sums.sum(axis=0) - sums[can]) / left[can, np.newaxis]
+    best = means.argmax(axis=1)
+    two = np.partition(means, -2, axis=1)[:, -2:]
+    return tuple(
+        TaskEffect(task=tasks[at], first=systems[first], lead=lead)
+        for at, first, lead in zip(
+            np.flatnonzero(can).tolist(), best.tolist(), (two[:, 1] - two[:, 0]).tolist(), strict=True
+        )
+    )
 
 
 def _friedman(values: Array, alpha: float) -> Friedman | None:
