@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 import cranfield
+from cranfield.methods.boards import make_board
 from cranfield.methods.contrasts import compare
-from cranfield.methods.boards import make_board, rank_bounds
+from cranfield.methods.contrasts.ranking import SIMULTANEOUS
 from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
 
@@ -105,11 +106,12 @@ def bounds_of(values: Array, test: str) -> tuple[Array, Array]:
     tasks, systems = (tuple(map(str, range(count))) for count in values.shape)
     table = ScoreTable(("score",), tasks, systems, values[np.newaxis, :, :, np.newaxis])
     if np.isnan(values).any():
-        board = make_board(table, test=test, alpha=ALPHA, resamples=RESAMPLES if test == "max-t" else 100)
+        resamples = RESAMPLES if test == "max-t" else 100
+        board = make_board(table, test=test, alpha=ALPHA, ranks=SIMULTANEOUS, resamples=resamples)
         names, lower, upper = board.systems, board.rank_lower, board.rank_upper
     else:
         found = compare(table, test=test, alpha=ALPHA, resamples=RESAMPLES if test == "max-t" else None)
-        names, (lower, upper) = found.systems, rank_bounds(found)
+        names, (lower, upper) = found.systems, found.ranks(SIMULTANEOUS)
     back = np.argsort([int(name) for name in names])
     return lower[back], upper[back]
 

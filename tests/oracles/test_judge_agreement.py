@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pytest
 from scipy import special
 
-from cranfield.methods.judging import Estimate, JudgedScores, coincidences_of, grade_agreement, krippendorff_alpha
+from cranfield.methods.contrasts.pairs import all_pairs
+from cranfield.methods.judging import JudgedEstimate, JudgedScores, coincidences_of, grade_agreement, krippendorff_alpha
 from cranfield.methods.judging.estimators import pair_moments, ppi
 
 Array = npt.NDArray[Any]
@@ -31,11 +32,11 @@ def differences(n: int, whole: int) -> tuple[Array, Array]:
     return 0.6 * e[:n] + rng.normal(0, 0.2, n), e
 
 
-def estimated(d: Array, e: Array, tuning: float | None) -> Estimate:
+def estimated(d: Array, e: Array, tuning: float | None) -> JudgedEstimate:
     """The estimate of one pair whose second system always scores 0."""
     human, judge = (np.column_stack([each, np.zeros(len(each))]) for each in (d, e))
     scores = JudgedScores(human=human, judge=judge, rows=np.arange(len(d)))
-    moments = pair_moments(scores, np.array([0]), np.array([1]))
+    moments = pair_moments(scores, all_pairs(2))
     return ppi(moments, None if tuning is None else np.array([tuning]))
 
 

@@ -13,7 +13,10 @@ import pytest
 from scipy import special
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.contrasts.families import Pairs, judge
+from cranfield.methods.contrasts.decisions import Drawing, by_max_t, by_student
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import Contrasts, all_pairs
+from cranfield.methods.contrasts.resampling import LEAST_VARIANCE, Studentised, exceeded, streams
 from cranfield.methods.judging import (
     ESTIMATORS,
     JudgedScores,
@@ -24,7 +27,7 @@ from cranfield.methods.judging import (
     estimate_pairs,
     rogan_gladen,
 )
-from cranfield.methods.judging.judged_comparison import largest_judged_t
+from cranfield.methods.judging.judged_comparison import JudgedPairs
 from cranfield.methods.names import ESTIMATOR_TITLES
 from cranfield.runtime.random import generator, sequence
 from judged_population import made_population
@@ -90,7 +93,7 @@ def test_means_are_estimated_as_differences_from_a_system_that_scores_nothing() 
     )
     for name in ESTIMATORS:
         means = estimate_means(scores, name)
-        pairs = estimate_pairs(with_zero, name, first=np.arange(5), second=np.full(5, 5))
+        pairs = estimate_pairs(with_zero, name, Contrasts(np.arange(5), np.full(5, 5)))
         np.testing.assert_allclose(means.value, pairs.value, atol=1e-13)
         np.testing.assert_allclose(means.standard_error, pairs.standard_error, atol=1e-13)
 
@@ -99,8 +102,7 @@ def test_human_and_judge_alone_are_paired_t_tests() -> None:
     scores = drawn()
     for name, table in (("human", scores.human), ("judge", scores.judge)):
         found = estimate_pairs(scores, name)
-        pairs = Pairs(table, *np.triu_indices(5, k=1))
-        alone = judge(pairs, "t", correct="none", alpha=0.05, resamples=0, seed=1)
+        alone = by_student(Pairs(table, all_pairs(5)).fit(), correct="none", alpha=0.05)
         np.testing.assert_allclose(found.p_value, alone.p_value, rtol=1e-9)
         np.testing.assert_allclose(found.interval(0.05), (alone.lower, alone.upper), atol=1e-12)
 
@@ -143,10 +145,10 @@ def test_near_duplicates_lose_no_digits() -> None:
 def test_systems_with_the_same_scores_are_claimed_nothing_of() -> None:
     scores = drawn().chosen(np.array([0, 0, 1]))
     found = compare_judged(scores, test="max-t", resamples=199)
-    same = np.flatnonzero(found.estimates.standard_error == 0)
+    same = np.flatnonzero(found.standard_error == 0)
     assert len(same) == 1
-    assert found.pairs.columns.p_adjusted[same].tolist() == [1.0]
-    assert np.isnan(found.pairs.columns.lower[same]).all()
+    assert found.p_adjusted[same].tolist() == [1.0]
+    assert np.isnan(found.lower[same]).all()
 
 
 @pytest.mark.parametrize(
@@ -177,35 +179,54 @@ def test_every_estimator_has_a_title_and_others_are_refused() -> None:
 
 
 @pytest.mark.parametrize("test", ["t", "max-t"])
-def test_verdicts_intervals_groups_and_the_top_group_agree(test: str) -> None:
-    found = compare_judged(drawn(n=25, systems=8, noise=0.03), test=test, resamples=499)
-    columns = found.pairs.columns
-    apart = (columns.lower > 0) | (columns.upper < 0)
+def test_verdicts_intervals_letters_and_the_top_group_agree(test: str) -> None:
+    scores = drawn(n=25, systems=8, noise=0.03)
+    names = tuple(f"s{at}" for at in range(8))
+    found = compare_judged(scores, names=names, test=test, resamples=499)
+    apart = (found.lower > 0) | (found.upper < 0)
     assert apart.tolist() == found.significant.tolist()
     assert 0 < found.significant.sum() < 28
-    assert (np.diff(found.means.value) <= 0).all()
-    assert found.top_group == (
-        0,
-        *(b for a, b, s in zip(columns.first, columns.second, apart, strict=True) if a == 0 and not s),
-    )
-    for first, last in found.groups():
-        inside = (columns.first >= first) & (columns.second <= last)
-        assert not found.significant[inside].any()
+    assert (np.diff(found.means) <= 0).all()
+    for a, b, differ in zip(found.first, found.second, found.significant, strict=True):
+        assert bool(set(found.letters[a].split()) & set(found.letters[b].split())) != differ
+    seen = estimate_pairs(scores)
+    signed = dict(zip(zip(*np.triu_indices(8, k=1), strict=True), seen.t, strict=True))
+    reach = -special.stdtrit(scores.topics - 2, 0.05 / 7)  # one-sided, against each of the others
+    beaten = {b if t > 0 else a for (a, b), t in signed.items() if abs(t) >= reach}
+    assert 1 < 8 - len(beaten) < 8
+    assert set(found.top_group) == {name for at, name in enumerate(names) if at not in beaten}
+
+
+def test_means_have_the_average_of_each_systems_differences() -> None:
+    scores, names = drawn(n=20), tuple("abcde")
+    for estimator in ESTIMATORS:
+        found = compare_judged(scores, names=names, estimator=estimator)
+        means = dict(zip(found.systems, found.means, strict=True))
+        gaps = dict.fromkeys(names, 0.0)
+        for a, b, gap in zip(*np.triu_indices(5, k=1), estimate_pairs(scores, estimator).value, strict=True):
+            gaps[names[a]] += gap / 5
+            gaps[names[b]] -= gap / 5
+        centre = estimate_means(scores, estimator).value.mean()
+        assert means == pytest.approx({name: centre + gap for name, gap in gaps.items()}, abs=1e-12)
+    pair = compare_judged(scores.chosen(np.array([3, 1])))
+    assert pair.means[0] - pair.means[1] == pytest.approx(pair.difference[0], abs=1e-13)
 
 
 def test_the_same_seed_gives_the_same_verdicts_on_any_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = drawn()
+    scores = drawn(n=25)
     one, two = (compare_judged(scores, test="max-t", resamples=600, seed=3) for _ in range(2))
     monkeypatch.setattr("cranfield.runtime.threads.available_workers", lambda: 1)
     alone = compare_judged(scores, test="max-t", resamples=600, seed=3)
-    assert one.critical == two.critical == alone.critical
-    assert compare_judged(scores, test="max-t", resamples=600, seed=4).critical != one.critical
+    assert one.p_adjusted.tolist() == two.p_adjusted.tolist() == alone.p_adjusted.tolist()
+    assert one.lower.tolist() == alone.lower.tolist()
+    other = compare_judged(scores, test="max-t", resamples=600, seed=4)
+    assert other.p_adjusted.tolist() != one.p_adjusted.tolist()
 
 
 def test_max_t_is_the_largest_t_of_redrawn_topics() -> None:
     scores = drawn()
-    first, second = np.triu_indices(5, k=1)
-    seen = estimate_pairs(scores)
+    pairs = JudgedPairs(scores, all_pairs(5))
+    seen = pairs.fit()
     rng = generator(sequence(9, 0))
     mine = rng.multinomial(12, np.full(12, 1 / 12), size=40)
     rest = rng.multinomial(28, np.full(28, 1 / 28), size=40)
@@ -217,40 +238,48 @@ def test_max_t_is_the_largest_t_of_redrawn_topics() -> None:
             human=np.repeat(scores.human, a, axis=0), judge=scores.judge[judged], rows=np.arange(scores.topics)
         )
         found = estimate_pairs(again)
-        error = np.maximum(found.standard_error, np.sqrt(0.2) * seen.standard_error)
+        error = np.maximum(found.standard_error, np.sqrt(LEAST_VARIANCE) * seen.standard_error)
         expected.append((np.abs(found.value - seen.value) / error).max())
-    largest = largest_judged_t(scores, first=first, second=second, resamples=40, seed=9)
-    np.testing.assert_allclose(largest, np.sort(expected), rtol=1e-9)
+    again_and_again = Studentised(pairs, seen, np.abs(seen.t))
+    largest = exceeded(again_and_again, np.arange(10), streams(40), 9).largest
+    np.testing.assert_allclose(largest, expected, rtol=1e-9)
 
 
 def test_one_pair_is_tested_by_t_and_baselines_by_their_own_pairs() -> None:
-    scores = drawn()
+    scores = drawn(n=25)
     pair = compare_judged(scores.chosen(np.array([0, 1])))
     assert (pair.test, pair.correct, pair.interval) == ("t", "none", "95 %")
-    assert pair.pairs.columns.p_adjusted[0] == pair.estimates.p_value[0]
+    assert pair.p_adjusted[0] == pair.p_value[0]
     against = compare_judged(scores, baselines=[2], test="max-t", resamples=499)
-    place = int(np.flatnonzero(against.order == 2)[0])
-    assert against.pairs.columns.second.tolist() == [place] * 4
+    place = against.systems.index("2")
+    assert against.second.tolist() == [place] * 4
     assert against.top_group == ()
-    assert against.critical < compare_judged(scores, test="max-t", resamples=499).critical
+    every = compare_judged(scores, test="max-t", resamples=499)
+    same = [
+        int(np.flatnonzero((every.first == min(a, place)) & (every.second == max(a, place)))[0]) for a in against.first
+    ]
+    assert (against.p_adjusted <= every.p_adjusted[same]).all()
+    assert (against.p_adjusted < every.p_adjusted[same]).any()
+    assert (against.upper - against.lower).max() < (every.upper - every.lower)[same].max()
 
 
 def test_labels_of_one_kind_are_compared_as_compare_does() -> None:
-    scores = drawn()
+    scores = drawn(n=25)
     for name, table in (("human", scores.human), ("judge", scores.judge)):
         found = compare_judged(scores, estimator=name, test="max-t", resamples=499)
-        pairs = Pairs(table[:, found.order], *np.triu_indices(5, k=1))
-        stream = sequence(1, "judges", "max-t", name)
-        expected = judge(pairs, "max-t", alpha=0.05, resamples=499, seed=stream)
-        np.testing.assert_array_equal(found.pairs.columns.p_adjusted, expected.p_adjusted)
-        np.testing.assert_allclose(found.pairs.columns.lower, expected.lower)
+        pairs = Pairs(table[:, [int(each) for each in found.systems]], all_pairs(5))
+        drawing = Drawing(resamples=499, seed=sequence(1, "judges", "max-t", name))
+        expected = by_max_t(pairs, pairs.fit(), alpha=0.05, drawing=drawing)
+        np.testing.assert_array_equal(found.p_adjusted, expected.p_adjusted)
+        np.testing.assert_allclose(found.lower, expected.lower)
+        assert found.topics == len(table)
 
 
 def test_holm_is_the_correction_of_the_pairs_p() -> None:
     found = compare_judged(drawn(n=25, noise=0.03))
     multitest = pytest.importorskip("statsmodels.stats.multitest")
-    expected = multitest.multipletests(found.estimates.p_value, method="holm")[1]
-    np.testing.assert_allclose(found.pairs.columns.p_adjusted, expected)
+    expected = multitest.multipletests(found.p_value, method="holm")[1]
+    np.testing.assert_allclose(found.p_adjusted, expected)
 
 
 # --- the real judges: what METHODS promises

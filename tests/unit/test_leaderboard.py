@@ -1,4 +1,4 @@
-"""Leaderboards: ranks that systems may have, tiers, P(best), missing cells, weights, and combined effects."""
+"""Leaderboards: ranks that systems may have, which may be the best, missing cells, weights, and combined effects."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats import meta_analysis
+from statsmodels.stats.multitest import multipletests
 
 import cranfield as cf
 from cranfield.errors import InputError, RequestError
+from cranfield.methods.boards import board, combine_effects, make_board, make_collections_board, standardised
+from cranfield.methods.contrasts.clusters import RobustPairs, TopicDesign
+from cranfield.methods.contrasts.pairs import Contrasts
+from cranfield.methods.contrasts.resampling import LEAST_VARIANCE, Studentised, exceeded, streams
 from cranfield.methods.contrasts.tukey import critical_range
-from cranfield.methods.boards import combine_effects, make_board, make_collections_board, standardised
-from cranfield.methods.boards.incomplete import largest_t_of_shared
-from cranfield.runtime.random import generator
+from cranfield.runtime.random import generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.score_files import read_board
 from sizes import sized
@@ -46,12 +49,26 @@ def simulated(seed: int, tasks: int = 30, systems: int = 8, gap: float = 0.03) -
 )
 def test_models_of_mteb(kept: Path, test: str, correct: str | None, pairs: int, others: int) -> None:
     scores = cf.read_scores(kept / "data" / "mteb" / "mteb_eng_v2.csv.gz")
-    board = make_board(scores, test=test, correct=correct, resamples=100)
+    board = make_board(scores, test=test, correct=correct, ranks="simultaneous", resamples=100)
     assert (len(board.systems), len(board.tasks)) == (183, 41)
     assert board.comparison.significant_pairs == pairs
-    assert len(board.comparison.top_group) - 1 == others
     assert board.scores == pytest.approx([scores.mean()[name] for name in board.systems])
     assert board.rank_upper[0] == others + 1  # none of the others is better, and all but these are worse
+
+
+def test_models_of_mteb_that_may_be_the_best_are_beaten_by_no_other_model(kept: Path) -> None:
+    scores = cf.read_scores(kept / "data" / "mteb" / "mteb_eng_v2.csv.gz")
+    board = make_board(scores, resamples=100)
+    of = dict(zip(scores.systems, scores.of().T, strict=True))
+    values = np.array([of[name] for name in board.systems]).T
+    p_value = np.array(
+        [stats.ttest_rel(values, values[:, [at]], alternative="greater").pvalue for at in range(len(board.systems))]
+    )
+    beaten = (p_value <= 0.05 / 182).any(axis=1)  # nan is a system with itself, or with a copy
+    assert 1 < (~beaten).sum() < 182
+    assert board.comparison.top_group == tuple(
+        name for name, lost in zip(board.systems, beaten, strict=True) if not lost
+    )
 
 
 def test_a_folder_of_mtebs_results_has_the_scores_of_the_board(mteb_results: Path, kept: Path) -> None:
@@ -97,7 +114,7 @@ def test_a_folder_of_results_is_read_by_stated_rules(tmp_path: Path) -> None:
 
 
 def test_ranks_are_those_that_the_tests_leave() -> None:
-    board = make_board(table(simulated(1)))
+    board = make_board(table(simulated(1)), ranks="simultaneous")
     found = board.comparison
     for at in range(8):
         better = sum(
@@ -107,9 +124,22 @@ def test_ranks_are_those_that_the_tests_leave() -> None:
         )
         assert board.rank_lower[at] == 1 + better
     assert ((board.rank_lower <= board.ranks) & (board.ranks <= board.rank_upper)).all()
-    assert board.p_best.sum() == pytest.approx(1)
-    assert (np.diff(board.tier) >= 0).all()
-    assert board.tier[0] == 1
+    assert board.first_share.sum() == pytest.approx(1)
+
+
+def test_each_systems_ranks_are_unless_said_those_of_holms_correction_of_its_own_pairs() -> None:
+    values = simulated(1, gap=0.015)
+    board, narrower = make_board(table(values)), 0
+    together = make_board(table(values), ranks="simultaneous")
+    for at, name in enumerate(board.systems):
+        own = int(name[1:])
+        gaps = [values[:, own] - values[:, other] for other in range(8) if other != own]
+        p_value = [stats.ttest_1samp(gap, 0).pvalue for gap in gaps]
+        signs = np.sign([gap.mean() for gap in gaps]) * multipletests(p_value, 0.05, "holm")[0]
+        assert (board.rank_lower[at], board.rank_upper[at]) == (1 + (signs < 0).sum(), 8 - (signs > 0).sum())
+        assert together.rank_lower[at] <= board.rank_lower[at] <= board.rank_upper[at] <= together.rank_upper[at]
+        narrower += together.rank_upper[at] - together.rank_lower[at] > board.rank_upper[at] - board.rank_lower[at]
+    assert narrower
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.01, 0.03])
@@ -117,13 +147,27 @@ def test_true_ranks_lie_within_the_given_ones(gap: float) -> None:
     """All ranks at once, in many boards; equal systems may have any of their ranks."""
     wrong, boards = 0, sized(60, 300)
     for seed in range(boards):
-        board = make_board(table(simulated(seed, tasks=20, systems=5, gap=gap)), test="tukey", resamples=100)
+        values = table(simulated(seed, tasks=20, systems=5, gap=gap))
+        board = make_board(values, test="tukey", ranks="simultaneous", resamples=100)
         truth = {f"s{at}": (1, 5) if gap == 0 else (5 - at, 5 - at) for at in range(5)}
         wrong += any(
             not (low <= truth[name][1] and truth[name][0] <= high) or (gap == 0 and (low > 1 or high < 5))
             for name, low, high in zip(board.systems, board.rank_lower, board.rank_upper, strict=True)
         )
     assert wrong <= stats.binom.ppf(0.9999, boards, 0.05)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.01])
+def test_the_true_ranks_of_each_system_lie_within_its_own(gap: float) -> None:
+    """In many boards, system by system, and the best one among those that may be the best."""
+    wrong, missed, boards = np.zeros(5, int), 0, sized(60, 300)
+    for seed in range(boards):
+        board = make_board(table(simulated(seed, tasks=20, systems=5, gap=gap)), resamples=1)
+        for name, low, high in zip(board.systems, board.rank_lower, board.rank_upper, strict=True):
+            place = int(name[1:])
+            wrong[place] += low > (1 if gap == 0 else 5 - place) or high < 5 - (place if gap else 0)
+        missed += "s4" not in board.comparison.top_group
+    assert max(*wrong, missed) <= stats.binom.ppf(0.9999, boards, 0.05)
 
 
 @pytest.mark.parametrize("case", ["best", "near-ties"])
@@ -197,7 +241,8 @@ def test_lower_scores_are_better_for_costs() -> None:
     up, down = make_board(table(values)), make_board(table(values), lower_is_better=True)
     assert down.systems == up.systems[::-1]
     assert down.scores == pytest.approx(np.sort(values.mean(axis=0)))
-    assert down.tier[-1] > 1
+    assert not set(down.comparison.letters[0].split()) & set(down.comparison.letters[-1].split())
+    assert down.comparison.top_group == make_board(table(-values)).comparison.top_group != up.comparison.top_group
     assert down.ranks.tolist() == up.ranks.tolist() == list(range(1, 9))
     assert ((down.rank_lower <= down.ranks) & (down.ranks <= down.rank_upper)).all()
     assert [row["rank"] for row in cf.leaderboard(table(values), lower_is_better=True).to_dict()["rows"]] == list(
@@ -269,17 +314,20 @@ def test_max_t_of_missing_scores_resamples_the_tasks_that_pairs_share() -> None:
     rng = np.random.default_rng(1)
     gaps = rng.exponential(1.0, (25, 2))
     gaps[:5, 0], gaps[20:, 1] = np.nan, np.nan
-    found = largest_t_of_shared(gaps[:, :1], resamples=50, seed=3)
-    drawn = generator(3, "leaderboard", "max-t").multinomial(25, np.full(25, 1 / 25), size=50)
+    plain = TopicDesign(weights=np.ones(25), clusters=np.arange(25), strata=np.zeros(25, int))
+    pairs = RobustPairs(np.column_stack([gaps, np.zeros(25)]), Contrasts(np.array([0, 1]), np.array([2, 2])), plain)
+    resampler = Studentised(pairs, pairs.fit(), np.abs(pairs.fit().t))
+    found = exceeded(resampler, np.array([0]), streams(50), 3).largest
+    drawn = generator(sequence(3, 0)).multinomial(25, np.full(25, 1 / 25), size=50)
     expected = []
     for counts in drawn:
         sample = np.repeat(gaps[:, 0], counts)
         sample = sample[np.isfinite(sample)]
         own = gaps[5:, 0]
-        error = np.sqrt(max(sample.var(ddof=1), own.var(ddof=1) / 5) / len(sample))
+        error = np.sqrt(max(sample.var(ddof=1) / len(sample), LEAST_VARIANCE * own.var(ddof=1) / 20))
         expected.append(abs(sample.mean() - own.mean()) / error)
-    assert found == pytest.approx(np.sort(expected))
-    both = largest_t_of_shared(gaps, resamples=50, seed=3)
+    assert found == pytest.approx(np.array(expected))
+    both = exceeded(resampler, np.array([0, 1]), streams(50), 3).largest
     assert (both >= found - 1e-12).all()
     assert (both > found).any()
 
@@ -340,9 +388,13 @@ def test_what_cannot_be_compared_is_refused() -> None:
 def test_the_answer_has_its_words() -> None:
     found = cf.leaderboard(table(simulated(8)))
     shown = json.loads(json.dumps(found.to_dict()))
-    assert {"system", "score", "rank", "rank_lower", "rank_upper", "p_best", "tier"} <= set(shown["rows"][0])
+    assert {"system", "score", "rank", "rank_lower", "rank_upper", "may_be_best", "first_share", "letters"} <= set(
+        shown["rows"][0]
+    )
     assert shown["significant_pairs"] == found.boards["AP"].comparison.significant_pairs
     assert shown["top_group"][0] == shown["rows"][0]["system"]
+    assert shown["top_group"] == [row["system"] for row in shown["rows"] if row["may_be_best"]]
+    assert len(shown["top_group"]) < 8
     assert "is first of 8 on 30 tasks" in found.summary()
     unadjusted = cf.leaderboard(table(simulated(8)), test="t", correct="none").to_dict()
     assert "ranks-apart" in [each["kind"] for each in unadjusted["warnings"]]
@@ -437,11 +489,12 @@ def test_the_chart_of_ranks_says_how_many_it_shows_and_what_its_colours_are() ->
     assert spec["title"] == "AP: 30 tasks; the first 60 of 70"
     rows = drawn(found.chart("ranks"))
     assert [row["system"] for row in rows] == list(found.boards["AP"].systems[:60])
-    for row in rows:
-        assert f"{row['tier']}" in row["shade"].split(", ") or "…" in row["shade"]
-    legend = spec["layer"][0]["encoding"]["color"]
-    assert legend["title"] == "tier"
-    assert set(legend["scale"]["domain"]) == {row["shade"] for row in rows}
+    best = found.boards["AP"].comparison.top_group
+    assert {row["system"]: row["shade"] for row in rows} == {
+        row["system"]: "may be the best" if row["system"] in best else "others" for row in rows
+    }
+    assert 0 < len(best) < 60
+    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["may be the best", "others"]
 
 
 def test_names_in_the_chart_of_ranks_stay_different() -> None:
@@ -562,7 +615,7 @@ def test_topics_are_resampled_within_collections() -> None:
     close = np.column_stack([rng.normal(0.5, 0.2, 30), rng.normal(0.6, 0.2, 30)])
     board = make_collections_board({"fixed": table(fixed), "close": table(close)}, resamples=2000)
     assert board.systems[0] == "s0"
-    assert board.p_best[0] == 1.0
+    assert board.first_share[0] == 1.0
 
 
 def test_effects_of_collections_are_those_of_each_combined() -> None:
@@ -736,3 +789,19 @@ def test_effects_that_agree_have_no_variance_between_them() -> None:
         combine_effects(np.array([0.1]), np.array([0.1]))
     with pytest.raises(InputError, match="no variance"):
         combine_effects(np.array([0.1, 0.2]), np.array([0.1, 0.0]))
+
+
+def test_leaving_out_each_task_of_a_complete_board_is_what_the_additive_model_gives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    values, weights = rng.random((9, 4)), np.array([1.0, 2, 0, 1, 1, 3, 1, 1, 1])
+    design = TopicDesign(weights=weights, clusters=np.arange(9), strata=np.zeros(9, np.int64), has_weights=True)
+    given = (design, np.arange(9), tuple("abcd"), tuple(map(str, range(9))))
+    complete = board._without_each(board._Additive(values), *given)
+    additive = board._Additive(values)
+    monkeypatch.setattr(additive, "absent", np.ones((1, 1), bool))  # as if a score were missing
+    monkeypatch.setattr(additive, "means", lambda shares, out: shares @ additive.filled)
+    by_model = board._without_each(additive, *given)
+    assert [(each.task, each.first) for each in complete] == [(each.task, each.first) for each in by_model]
+    np.testing.assert_allclose([each.lead for each in complete], [each.lead for each in by_model], rtol=1e-12)

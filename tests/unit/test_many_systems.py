@@ -97,6 +97,7 @@ def test_sorted_verdicts_and_pairs_on_demand_are_those_of_held_pairs(
         assert found.significant_pairs == held.significant_pairs == int(held.significant.sum())
         assert found.groups() == held.groups()
         assert found.top_group == held.top_group
+        np.testing.assert_array_equal(found.simultaneous_ranks, held.simultaneous_ranks)
         assert [each.slug for each in found.warnings] == [each.slug for each in held.warnings]
         assert json.dumps(found.to_dict()) == json.dumps(held.to_dict())
         for name in PairColumns.__dataclass_fields__:

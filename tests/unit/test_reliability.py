@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import cranfield
 from cranfield import ScoreTable
 from cranfield.methods.contrasts import compare
 from cranfield.methods.contrasts.comparison import ALL_TESTS, pair_p_values
-from cranfield.methods.contrasts.families import FAMILY, RESAMPLED
 from cranfield.methods.contrasts.kernels import label_sums, random_labels, set_sums
+from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.names import TEST_LABELS, TestName
 from cranfield.methods.reliability import (
     assess_reliability,
@@ -24,6 +25,7 @@ from cranfield.methods.reliability import (
     replicability,
     split_halves,
     swap_rates,
+    swaps,
     topic_samples,
 )
 from cranfield.methods.reliability.generalisability import jackknife_errors
@@ -31,6 +33,7 @@ from cranfield.methods.reliability.topic_samples import default_sizes, labelled_
 from cranfield.methods.variance import components
 from cranfield.methods.variance.components import covariances, squares
 from cranfield.runtime.random import sequence, words
+from cranfield.stats import kendall
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +85,7 @@ def test_findings_reverse_where_half_of_the_topics_say_the_opposite() -> None:
     assert found.agreeing.mean() < 0.5
 
 
-@pytest.mark.parametrize("test", ["tukey", "tukey-permutation", "unpaired"])
+@pytest.mark.parametrize("test", ["tukey", "tukey-permutation", "tukey-kramer"])
 def test_the_difference_needed_is_where_pairs_become_significant(noisy: ScoreTable, test: str) -> None:
     found = discriminative_power(noisy, test=test, resamples=2000)
     assert ((found.p_values <= 0.05) == (found.differences >= found.difference)).all()
@@ -318,3 +321,51 @@ def test_a_test_that_compare_warns_about_is_named_and_warned_about_here(test: Te
     assert ("one-error-term" in [each.slug for each in found.document().warnings]) == doubted
     assert f"of the pairs differ significantly ({TEST_LABELS[test]}, α = 0.05)." in found.summary()
     assert found.document().tables[0].title == f"Reliability (significant: {TEST_LABELS[test]}, α = 0.05)"
+
+
+@pytest.fixture
+def loops(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From when it is called, pairs are counted in loops, as where they are many."""
+
+    def counted() -> None:
+        for module in (kendall, swaps, replicability):
+            monkeypatch.setattr(module, "WORTH_LOADING", 0)
+
+    return counted
+
+
+def rounded_table() -> ScoreTable:
+    rng = np.random.default_rng(1)
+    scores = np.round(rng.normal(0.5, 0.1, (24, 12)), 2) + np.round(rng.normal(0, 0.1, (24, 1)), 2)
+    scores[:, 3] = scores[:, 2]
+    return table_of(scores)
+
+
+def test_rankings_counted_in_order_agree_as_those_of_all_pairs(loops: Callable[[], None]) -> None:
+    rng = np.random.default_rng(1)
+    one, other = rng.integers(0, 12, (40, 25)) / 7.0, rng.integers(0, 15, (40, 25)) * 1.0
+    other[3] = 1.0  # all tied
+    pairs = kendall.kendall_taus(one, other), kendall.symmetric_tau_aps(one, other)
+    loops()
+    np.testing.assert_array_equal(pairs, (kendall.kendall_taus(one, other), kendall.symmetric_tau_aps(one, other)))
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"replacement": True}, {"shared": False}, {"shared": False, "replacement": True}]
+)
+def test_swaps_are_counted_in_loops_as_in_whole_arrays(asked: dict[str, Any], loops: Callable[[], None]) -> None:
+    whole = swaps.swap_rates(rounded_table(), trials=60, **asked)
+    loops()
+    found = swaps.swap_rates(rounded_table(), trials=60, **asked)
+    np.testing.assert_array_equal(found.seen, whole.seen)
+    np.testing.assert_array_equal(found.swapped, whole.swapped)
+    np.testing.assert_allclose(found.mean_difference, whole.mean_difference, rtol=1e-12)
+
+
+def test_verdicts_of_halves_are_counted_in_loops_as_in_whole_arrays(loops: Callable[[], None]) -> None:
+    whole = replicability.split_halves(rounded_table(), trials=60)
+    loops()
+    found = replicability.split_halves(rounded_table(), trials=60)
+    np.testing.assert_array_equal(found.replication.outcomes, whole.replication.outcomes)
+    np.testing.assert_array_equal(found.replication.significant, whole.replication.significant)
+    np.testing.assert_array_equal(found.agreeing, whole.agreeing)

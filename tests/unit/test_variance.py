@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pytest
 
 import cranfield
-from cranfield.methods.variance import estimate_variance
+from cranfield.errors import RequestError
+from cranfield.methods.variance import components, estimate_variance
 from cranfield.methods.variance.components import (
     jackknife_df,
     leave_one_out_percentiles,
@@ -133,3 +134,27 @@ def test_topics_of_a_pair_are_rounded_up_and_the_test_is_named() -> None:
     test = "(one-tailed paired t test at α = 0.05, without correction for the number of pairs)"
     assert matrix.title.endswith(test)
     assert test in found.summary()
+
+
+@pytest.mark.parametrize("percentile", [1, 50, 95, 100])
+def test_blocks_of_systems_give_what_the_differences_of_all_pairs_give(
+    percentile: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0, 0.1, (20, 32)) + rng.normal(0, 0.2, (20, 1))
+    scores[:, 1::4] = scores[:, ::4] + 1e-6 * rng.normal(size=(20, 1)) * rng.choice([0, 1], 8)  # copies, nearly
+    whole = components.pair_spread(scores, percentile)
+    for name, value in {"_WHOLE": 0, "_HELD": 0, "_PANEL": 7, "_BLOCK": 100}.items():
+        monkeypatch.setattr(components, name, value)
+    blocks = components.pair_spread(scores, percentile)
+    for name in ("mean_sd", "percentile_sd", "percentile", "left_out"):
+        np.testing.assert_allclose(getattr(blocks, name), getattr(whole, name), rtol=1e-9, err_msg=name)
+
+
+def test_pairs_of_too_many_systems_are_refused_with_the_number_that_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(components, "MOST_PAIRS", 50)
+    monkeypatch.setattr(components, "_WHOLE", 0)
+    scores = np.random.default_rng(1).random((5, 12))
+    with pytest.raises(RequestError, match=r"12 systems have 66 pairs(.|\n)*Give 10 systems or fewer"):
+        components.pair_spread(scores, 95)
+    assert components.pair_spread(scores[:, :10], 95).mean_sd > 0

@@ -274,7 +274,7 @@ def _cells(data: Any, value: str) -> Iterator[tuple[str, str, float]]:
     elif _is_frame(data):
         columns = _columns(data, ("topic", "document", value))
         yield from ((topic, document, _number(number, topic)) for topic, document, number in zip(*columns, strict=True))
-    elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
+    elif isinstance(data, Iterable) and not isinstance(data, str | bytes) and getattr(data, "shape", None) != ():
         attribute = "score" if value == "score" else "relevance"
         for row in data:
             if not _is_row(row):

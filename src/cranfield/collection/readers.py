@@ -419,7 +419,8 @@ def _with_team_warnings(collection: Collection, teams: Mapping[str, str] | None)
     if teams is None:
         return collection
     lost = [system for system in collection.systems if system not in teams]
-    spare = [system for system in teams if system not in set(collection.systems)]
+    systems = set(collection.systems)
+    spare = [system for system in teams if system not in systems]
     found = [Problem("team-missing", "teams", detail=", ".join(lost[:5]), count=len(lost))] if lost else []
     found += [Problem("team-without-run", "teams", detail=", ".join(spare[:5]), count=len(spare))] if spare else []
     kept = [problem for problem in (*collection.warnings, *found) if problem.severity is not Severity.ERROR]

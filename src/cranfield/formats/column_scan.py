@@ -104,7 +104,8 @@ def scan_columns(
         raise OddTableError
     lines = np.array(spread(lambda cut: _count_lines(data[slice(*cut)]), cuts), np.int64)
     firsts = np.concatenate([[0], np.cumsum(lines)]).tolist()
-    places = [layout.names.index(name) for name in (*ids, *numbers)]
+    place = {name: at for at, name in enumerate(layout.names)}
+    places = [place[name] for name in (*ids, *numbers)]
     scan = _Scan(data, layout, firsts[-1], places[: len(ids)], places[len(ids) :], number, optional)
 
     def is_plain(at: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from cranfield.errors import InputError
 from cranfield.formats.problems import shorten
-from cranfield.formats.scores import text_number
+from cranfield.formats.scores import first_repeat, text_number
 from cranfield.formats.text import BOM, why_not_text
 
 
@@ -89,7 +89,7 @@ def _table(text: str, file: str) -> list[Record]:
 
 def _header(cells: Sequence[str], where: str) -> list[str]:
     names = [name.strip() for name in cells]
-    twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
+    twice = first_repeat(filter(None, names))
     if twice is not None:
         raise InputError(f"two columns are called «{twice}»", where=where, fix="Rename one of them.")
     return names
@@ -121,8 +121,7 @@ def load_json(text: str, where: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeats.append((next(key for at, key in enumerate(keys) if key in keys[:at]), found))
+            repeats.append((str(first_repeat(key for key, _ in pairs)), found))
         return found
 
     try:

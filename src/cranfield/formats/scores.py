@@ -45,9 +45,9 @@ def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
     mark = separator(lines[0][1])
     header, *body = ((number, _cells(line, mark)) for number, line in _rows(lines, mark))
     names = [name.strip() for name in header[1]]
-    twice = [name for at, name in enumerate(names) if name in names[:at]]
-    if twice:
-        look.add("score-twice", header[0], ",".join(names), f"two columns are called «{twice[0]}»")
+    twice = first_repeat(names)
+    if twice is not None:
+        look.add("score-twice", header[0], ",".join(names), f"two columns are called «{twice}»")
         return ScoreRows([], False), look.problems
     cells = _long(names, body, look) if set(LONG) <= set(names) else _wide(names, body, look, header[0])
     rows, empty = _once(cells, look)
@@ -94,6 +94,20 @@ def header_names(data: bytes) -> list[str]:
         return [name.strip() for name in next(csv.reader([text], delimiter=mark), [])]
     except csv.Error:
         return []
+
+
+def first_repeat(names: Iterable[str]) -> str | None:
+    """The first name that was there before.
+
+    >>> first_repeat(["topic", "a", "b", "a"])
+    'a'
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def separator(line: bytes) -> str:

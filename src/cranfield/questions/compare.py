@@ -104,6 +104,7 @@ def compare(
             "Also show which pairs differ by less than this margin (two one-sided tests, TOST).",
             label="Equivalent within",
             gt=0,
+            le=1e12,
             metavar="M",
         ),
     ] = None,
@@ -113,6 +114,7 @@ def compare(
             "Also show which systems are not worse than the baseline by this margin or more.",
             label="Non-inferior within",
             gt=0,
+            le=1e12,
             metavar="M",
         ),
     ] = None,
@@ -275,12 +277,13 @@ def _gated(
             table, demands, found, measure=name, candidates=candidate or (), correct=correct, seed=seed
         )
         pairs = len(verdicts) // len(demands)
-        gates += [_with_required_topics(each, found, pairs) for each in verdicts]
+        means = dict(zip(found.systems, found.means.tolist(), strict=True))
+        gates += [_with_required_topics(each, means, pairs) for each in verdicts]
         cautions += odd
     return replace(result, gates=tuple(gates), warnings=(*result.warnings, *dict.fromkeys(cautions)))
 
 
-def _with_required_topics(verdict: GateVerdict, comparison: Comparison, pairs: int) -> GateVerdict:
+def _with_required_topics(verdict: GateVerdict, means: Mapping[str, float], pairs: int) -> GateVerdict:
     """With the topics that a candidate as good as the baseline needs, where a failed gate had fewer.
 
     Of ``pairs`` under max-t each is planned for at α over their number, which is nearly what it has.
@@ -290,8 +293,7 @@ def _with_required_topics(verdict: GateVerdict, comparison: Comparison, pairs: i
 
     if verdict.passed or not verdict.margin or verdict.unvarying:
         return verdict
-    mean = float(comparison.means[comparison.systems.index(verdict.baseline)])
-    margin = verdict.margin * (mean if verdict.is_relative else 1.0)
+    margin = verdict.margin * (means[verdict.baseline] if verdict.is_relative else 1.0)
     if not verdict.may_be(margin if verdict.is_relative else 0.0):
         return verdict  # it is shown to be worse, and no number of topics helps
     size = size_for_non_inferiority(

@@ -70,7 +70,13 @@ def judges(
     ] = None,
     draw: Annotated[
         int | None,
-        Param("Draw this many topics, at random, for people to label.", label="Draw topics", ge=1, metavar="N"),
+        Param(
+            "Draw this many topics, at random, for people to label.",
+            label="Draw topics",
+            ge=1,
+            le=1_000_000_000,
+            metavar="N",
+        ),
     ] = None,
     stratify: Annotated[
         bool, Param("Draw from five groups of topics, by the judge's mean score of a topic.", label="draw from groups")

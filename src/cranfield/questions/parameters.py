@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property, wraps
+from math import isfinite
 from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from cranfield.errors import RequestError
+from cranfield.formats.problems import shorten
 from cranfield.methods.names import FORMER_TEST_NAMES, HOLM_FIX
 
 Numbers = Union[float, str, Sequence[float], None]  # noqa: UP007  a number, several, or text such as "0.03,0.05" or "10:100:10"
@@ -40,7 +44,8 @@ class Param:
 
     ``default`` describes what None stands for, and ``alone`` what it stands for without scores where that is something
     else (nothing, where it is empty); ``label`` names the field of a form, ``short`` is the short flag, ``metavar`` the
-    word that stands for the value in help; ``titles`` describes the choices.
+    word that stands for the value in help; ``titles`` describes the choices. Bounds hold for every value of a list,
+    which has at most ``most``.
     """
 
     help: str
@@ -53,6 +58,7 @@ class Param:
     ge: float | None = None
     lt: float | None = None
     le: float | None = None
+    most: int = 1_000_000
     titles: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -77,6 +83,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     is_optional: bool = False
     is_positional: bool = False
+    takes_data: bool = False  # objects in memory as well as the names of files
 
     @property
     def is_source(self) -> bool:
@@ -126,41 +133,94 @@ class Parameter:
 
     def checked(self, value: Any) -> Any:
         """The value in the form that the function takes; refused where it is out of bounds or no choice."""
-        if self.kind == "data" and isinstance(value, list | tuple) and not value:
-            value = None  # no files named
+        if self.kind in ("data", "names") and isinstance(value, list | tuple) and not value:
+            value = None  # nothing is named
+        if value is None and self.kind in ("numbers", "counts"):
+            value = self.default
         if value is None:
             if not self.is_optional:
                 raise RequestError(f"`{self.name}` has to be given", fix=self.about.help)
             return None
         if self.kind in ("numbers", "counts"):
             return self._grid(value)
-        if self.kind == "names" and isinstance(value, Mapping):
-            return dict(value)
         if self.kind == "names":
-            return [value] if isinstance(value, str) else [str(each) for each in value]
+            return self._names(value)
         if self.kind == "data":
             return path_list(value)
         if self.kind == "choice":
             return self._choice(value)
         if self.kind in ("count", "number"):
             return self._number(value)
-        return fspath(value) if isinstance(value, PathLike) else value
+        if self.kind == "flag":
+            return self._flag(value)
+        return self._text(value)
+
+    def _refusal(self, value: Any, wanted: str) -> RequestError:
+        return RequestError(f"`{self.name}` must be {wanted}, not «{shown(value)}»", fix=self.about.help)
+
+    def _flag(self, value: Any) -> bool:
+        if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):  # NumPy's, without NumPy
+            raise self._refusal(value, "True or False")
+        return bool(value)
+
+    def _text(self, value: Any) -> Any:
+        if isinstance(value, str | PathLike):
+            return fspath(value)
+        if self.kind == "text" and (not self.takes_data or isinstance(value, NO_DATA)):
+            raise self._refusal(value, "text")
+        return value
+
+    def _names(self, value: Any) -> list[str] | dict[str, Any]:
+        if isinstance(value, str | PathLike):
+            return [fspath(value)]
+        if self.takes_data and isinstance(value, Mapping):
+            return {str(name): each for name, each in value.items()}
+        items = self._items(value, "a name or a list of names")
+        self._check_count(len(items))
+        odd = [each for each in items if not isinstance(each, str | PathLike | int | float)]
+        if odd:
+            raise self._refusal(odd[0], "a list of names")
+        return [fspath(each) if isinstance(each, PathLike) else shown(each) for each in items]
+
+    def _items(self, value: Any, wanted: str) -> list[Any]:
+        """What is in a list, a tuple, an array or another collection; text and mappings are none."""
+        if isinstance(value, NO_DATA | str | Mapping) or not isinstance(value, Iterable):
+            raise self._refusal(value, wanted)
+        try:
+            return list(value)
+        except TypeError:  # an array of one number is no list
+            raise self._refusal(value, wanted) from None
 
     def _grid(self, value: Any) -> list[float] | list[int]:
         from cranfield.methods.design.request import parse_counts, parse_grid
 
-        text = value if isinstance(value, str) else ",".join(map(str, [value] if _is_number(value) else value))
+        wanted = "a whole number, or a list of them" if self.kind == "counts" else "a number, or a list of numbers"
+        items = [value] if isinstance(value, str) or _is_number(value) else self._items(value, wanted)
+        if not items:
+            raise self._refusal(value, wanted)
+        self._check_count(len(items))
+        text = value if isinstance(value, str) else ",".join(map(shown, items))
         if self.is_grid and text is value and self.kind == "numbers" and _COMMA.fullmatch(text.strip()):
             raise RequestError(
                 f"`{self.name}` cannot be «{text.strip()}»",
                 fix=f"The decimal separator is a point: {text.strip().replace(',', '.')}.",
             )
-        return parse_counts(text, name=self.name) if self.kind == "counts" else parse_grid(text, name=self.name)
+        found = parse_counts(text, name=self.name) if self.kind == "counts" else parse_grid(text, name=self.name)
+        self._check_count(len(found))
+        for number in (min(found), max(found)):
+            self._check_bounds(number)
+        return found
+
+    def _check_count(self, count: int) -> None:
+        if count > self.about.most:
+            raise RequestError(
+                f"`{self.name}` has {count:,} values, and {self.about.most:,} are the most", fix="Give fewer values."
+            )
 
     def _choice(self, value: Any) -> str:
-        if value in self.choices:
-            return str(value)
-        name = str(value)
+        if isinstance(value, str) and value in self.choices:
+            return value
+        name = shown(value)
         close = closest(name, self.choices)
         renamed, moved = RENAMED.get(name), RENAMED.get(f"{self.name}={name}")
         if (self.name, name) == ("test", "holm"):
@@ -175,19 +235,22 @@ class Parameter:
 
     def _number(self, value: Any) -> Any:
         if not _is_number(value) or (self.kind == "count" and value != int(value)):
-            wanted = "a whole number" if self.kind == "count" else "a number"
-            raise RequestError(f"`{self.name}` must be {wanted}, not «{value}»", fix=self.about.help)
+            raise self._refusal(value, "a whole number" if self.kind == "count" else "a number")
+        self._check_bounds(value)
+        return int(value) if self.kind == "count" else float(value)
+
+    def _check_bounds(self, value: Any) -> None:
         about = self.about
         limits = (
-            (about.gt is not None and not value > about.gt, f"above {about.gt:g}" if about.gt is not None else ""),
-            (about.ge is not None and not value >= about.ge, f"at least {about.ge:,g}" if about.ge is not None else ""),
-            (about.lt is not None and not value < about.lt, f"below {about.lt:g}" if about.lt is not None else ""),
-            (about.le is not None and not value <= about.le, f"at most {about.le:,g}" if about.le is not None else ""),
+            (about.gt, operator.gt, "above"),
+            (about.ge, operator.ge, "at least"),
+            (about.lt, operator.lt, "below"),
+            (about.le, operator.le, "at most"),
         )
-        broken = [limit for is_broken, limit in limits if is_broken]
-        if broken:
-            raise RequestError(f"`{self.name}` must be {broken[0]}, not {value:g}", fix=self.about.help)
-        return int(value) if self.kind == "count" else float(value)
+        for limit, is_kept, words in limits:
+            if limit is not None and not is_kept(value, limit):
+                what = f"`{self.name}` must be {words} {plain(limit)}, not {plain(value)}"
+                raise RequestError(what, fix=about.help)
 
 
 _COMMA = re.compile(r"0,\d+")  # a number as many languages write it: no list of designs begins with 0
@@ -210,12 +273,39 @@ def closest(name: str, among: Iterable[str]) -> list[str]:
 
 
 def _is_number(value: Any) -> bool:
-    if isinstance(value, bool | str):
+    """Whether it is a finite number."""
+    if isinstance(value, bool | str | bytes):
         return False
     try:
-        return float(value) == float(value)
-    except (TypeError, ValueError):
+        return isfinite(float(value))
+    except (TypeError, ValueError, OverflowError):
         return False
+
+
+def plain(number: float) -> str:
+    """A number in a message: whole ones with all their digits.
+
+    >>> plain(1_000_000), plain(0.5), plain(10**30)
+    ('1,000,000', '0.5', '1e+30')
+    """
+    return f"{number:,.0f}" if number == int(number) and abs(number) < 1e15 else f"{float(number):g}"
+
+
+NO_DATA = bool | int | float | bytes | bytearray
+"""Types of what is neither text nor data."""
+
+
+def shown(value: Any) -> str:
+    """A value in a message, whatever it is.
+
+    >>> shown(0.5), shown(10**30), shown([1, 2]), len(shown("x" * 1000))
+    ('0.5', '1000000000000000000000000000000', '[1, 2]', 60)
+    """
+    try:
+        text = str(value)
+    except ValueError:  # of a whole number of thousands of digits
+        text = f"{Decimal(value):.3e}"
+    return text if isinstance(value, int | float) else shorten(text)
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -357,6 +447,7 @@ def _parameter(each: inspect.Parameter) -> Parameter:
         choices=choices,
         is_optional=is_optional or each.default is None,
         is_positional=each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        takes_data=base in (NamedData, JudgmentData),
     )
 
 

@@ -60,7 +60,16 @@ def power(
     scores: sources.PilotScores = None,
     *,
     topics: Annotated[
-        Counts, Param("Number of topics.", default="the collection's", alone="", label="Topics n", metavar="N")
+        Counts,
+        Param(
+            "Number of topics.",
+            default="the collection's",
+            alone="",
+            label="Topics n",
+            metavar="N",
+            ge=2,
+            le=1_000_000_000,
+        ),
     ] = None,
     systems: Annotated[
         Counts,
@@ -70,6 +79,9 @@ def power(
             alone="a pair named in advance",
             label="Systems m",
             metavar="M",
+            ge=2,
+            le=1_000_000,
+            most=shared.MOST_FAMILIES,
         ),
     ] = None,
     test: shared.PlannedTest = None,

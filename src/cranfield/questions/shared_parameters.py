@@ -66,6 +66,7 @@ MissingPacked = Annotated[
         titles={"": "stays missing", **MISSING_TITLES},
     ),
 ]
+MOST_FAMILIES = 500  # numbers of systems of a grid: each has critical values of its own
 LEAST_ALPHA = 1e-300  # where the tails of the distributions still have numbers
 Alpha = Annotated[float, Param("Significance level.", label="α", ge=LEAST_ALPHA, lt=1)]
 Power = Annotated[float, Param("Power (1 − β).", gt=0, lt=1)]

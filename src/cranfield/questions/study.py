@@ -40,12 +40,15 @@ First = Annotated[
     int,
     Param("Number of topics before the first decision of the iterative plan.", label="First topics", ge=2, le=10_000),
 ]
+MOST_LOOKS = 200
 Looks = Annotated[
     Numbers,
     Param(
         "Group-sequential: number of looks (tests of the topics so far), or the share of the topics at each "
         "look, such as 0.3,0.6,1.",
         label="Looks",
+        le=MOST_LOOKS,
+        most=MOST_LOOKS,
     ),
 ]
 Bounds = Annotated[
@@ -234,6 +237,8 @@ def study_trial(
             alone="a range of sizes",
             label="Topics in the trial",
             metavar="N",
+            ge=2,
+            le=10_000,
         ),
     ] = None,
     alpha: Alpha = 0.05,

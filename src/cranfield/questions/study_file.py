@@ -11,7 +11,7 @@ from cranfield.methods.names import SPENDING_TITLES, PlanName, SpendingName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Numbers, Param, Source, Written, question
-from cranfield.questions.study import LEAST, MOST, Alpha, Bounds, Difference, Power
+from cranfield.questions.study import LEAST, MOST, MOST_LOOKS, Alpha, Bounds, Difference, Power
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ def study_new(
             "Group-sequential: number of looks (tests of the topics so far), or the share of the topics at "
             "each look, such as 0.3,0.6,1.",
             default="4",
+            le=MOST_LOOKS,
+            most=MOST_LOOKS,
         ),
     ] = None,
     spending: Annotated[
@@ -259,7 +261,7 @@ def study_next(
     file: File,
     *,
     count: Annotated[
-        int | None, Param("Number of topics.", default="up to the next decision", ge=1, metavar="N")
+        int | None, Param("Number of topics.", default="up to the next decision", ge=1, le=1_000_000_000, metavar="N")
     ] = None,
 ) -> StudyNextResult:
     """The topics to judge next, in the random order drawn when the study was started.
@@ -367,7 +369,7 @@ def study_edit(
     first: Annotated[
         int | None, Param("New number of topics before the first decision of the iterative plan.", ge=2, le=10_000)
     ] = None,
-    looks: Annotated[Numbers, Param("New looks, as in `study_new()`.")] = None,
+    looks: Annotated[Numbers, Param("New looks, as in `study_new()`.", le=MOST_LOOKS, most=MOST_LOOKS)] = None,
     spending: Annotated[
         SpendingName | None,
         Param(

@@ -81,7 +81,16 @@ def verify(
         ),
     ] = None,
     systems: Annotated[
-        Counts, Param("How many systems will be compared.", default="those in the pilot", alone="two", metavar="M")
+        Counts,
+        Param(
+            "How many systems will be compared.",
+            default="those in the pilot",
+            alone="two",
+            metavar="M",
+            ge=2,
+            le=1_000_000,
+            most=shared.MOST_FAMILIES,
+        ),
     ] = None,
     min_range: Annotated[Numbers, Param("Range of the systems' means to detect.", label="Range", metavar="D")] = None,
     difference: Annotated[Numbers, Param("Difference of two of the systems to detect.", metavar="D")] = None,

@@ -246,11 +246,12 @@ def _shared(fields: Sequence[_Field], room: float) -> list[float]:
 
 def _only(table: Table, kept: Sequence[int]) -> Table:
     """The table with some of its columns."""
+    place = {at: new for new, at in enumerate(kept)}
     return replace(
         table,
         columns=tuple(table.columns[at] for at in kept),
         rows=[tuple(row[at] for at in kept) for row in table.rows],
-        marks={(row, kept.index(at)): mark for (row, at), mark in table.marks.items() if at in kept},
+        marks={(row, place[at]): mark for (row, at), mark in table.marks.items() if at in place},
     )
 
 

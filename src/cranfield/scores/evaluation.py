@@ -308,10 +308,11 @@ def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
     twice = [system for system, count in Counter(names).items() if count > 1]
     if twice:
         raise RequestError(f"two files hold a run called «{twice[0]}»", fix='Name systems after files: `name="file"`.')
-    topics = [topic for topic in tables[0].topics if all(topic in table.topics for table in tables)]
+    places = [{topic: at for at, topic in enumerate(table.topics)} for table in tables]
+    topics = [topic for topic in tables[0].topics if all(topic in place for place in places)]
     if not topics:
         raise RequestError("no topic is left to score", fix="Choose zero or nan for missing or no_relevant.")
-    values = [table.values[:, [table.topics.index(topic) for topic in topics]] for table in tables]
+    values = [table.values[:, [place[topic] for topic in topics]] for table, place in zip(tables, places, strict=True)]
     warnings = dict.fromkeys(warning for table in tables for warning in table.warnings)
     return ScoreTable(
         tables[0].measures, tuple(topics), tuple(names), np.concatenate(values, axis=2), warnings=tuple(warnings)

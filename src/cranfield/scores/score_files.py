@@ -746,10 +746,16 @@ def add_scores(table: ScoreTable, path: str | Path) -> None:
     twice = [name for name in table.measures if _full_name(name) in known]
     if twice:
         raise RequestError(f"the file has {', '.join(twice)} already", where=str(path), fix="Leave it out.")
-    places = [[getattr(table, axis).index(name) for name in getattr(old, axis)] for axis in ("topics", "systems")]
-    values = np.concatenate([old.values, table.values[:, places[0]][:, :, places[1]]])
+    topics, systems = _places(table.topics, old.topics), _places(table.systems, old.systems)
+    values = np.concatenate([old.values, table.values[:, topics][:, :, systems]])
     joined = old.replaced(measures=(*old.measures, *table.measures), values=own(values))
     write_scores(joined, path, wide=wide, details=_json_details(str(path)))
+
+
+def _places(names: Sequence[str], chosen: Sequence[str]) -> list[int]:
+    """Where each of the chosen names is."""
+    place = {name: at for at, name in enumerate(names)}
+    return [place[name] for name in chosen]
 
 
 def check_added_to(path: str) -> None:
@@ -762,8 +768,8 @@ def check_added_to(path: str) -> None:
 
 def _check_same(scored: Sequence[str], known: Sequence[str], axis: str, where: str) -> None:
     """Refuse other systems or topics than those of a file, by their names."""
-    lost = [name for name in known if name not in set(scored)]
-    spare = [name for name in scored if name not in set(known)]
+    both = set(known).intersection(scored)
+    lost, spare = ([name for name in names if name not in both] for names in (known, scored))
     if not lost and not spare:
         return
     parts = [

@@ -133,7 +133,8 @@ def check_systems(tables: Mapping[str, ScoreTable], named: Sequence[str] = ()) -
     if not tables or any(len(table.systems) > 1 for table in tables.values()):
         return
     systems = [table.systems[0] for table in tables.values()]
-    unknown = [name for name in named if name not in systems]
+    there = set(systems)
+    unknown = [name for name in named if name not in there]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(systems[:10])}.")
     if len(tables) == 1:

@@ -6,8 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from cranfield.runtime.compiled import WORTH_LOADING, is_loaded
+from cranfield.stats.kernels import count_agreeing
 from cranfield.types import Array
 
+_COMPILED = 10**9  # steps of a loop that is never interpreted: it is there for many items
 _BLOCK = 60_000  # numbers at a time, so that memory does not grow with the rows
 
 
@@ -21,6 +24,8 @@ def _pairs(count: int) -> tuple[Array, Array]:
 
 def kendall_taus(a: Array, b: Array) -> Array:
     """τ-b of the rows of two tables of scores."""
+    if _are_many(a):
+        return _many_taus(a, b)
     first, second = _pairs(a.shape[1])
     out = np.empty(len(a))
     step = max(1, _BLOCK // max(len(first), 1))
@@ -34,6 +39,47 @@ def kendall_taus(a: Array, b: Array) -> Array:
     return out
 
 
+def _are_many(rows: Array) -> bool:
+    """Whether counting in order is quicker than looking at every pair, though it has to be compiled."""
+    pairs = rows.shape[1] ** 2
+    return len(rows) * pairs > WORTH_LOADING or (pairs > _BLOCK and is_loaded())
+
+
+def _many_taus(a: Array, b: Array) -> Array:
+    """As `kendall_taus`, in whole numbers until the end, so that both give the same bits."""
+    above, less, greater = _counted(a, b)
+    same = (greater - less).sum(axis=1)
+    of_a, of_b = (each.sum(axis=1, dtype=float) for each in (above, _ranks(b) - 1))  # pairs that are not tied
+    untied = np.sqrt(of_a * of_b)
+    return np.asarray(np.divide(same, untied, out=np.full(len(same), np.nan), where=untied > 0))
+
+
+def _counted(estimate: Array, reference: Array) -> tuple[Array, Array, Array]:
+    """How many items are strictly above each, best first, and of these how many the reference puts below and above."""
+    order = np.argsort(-estimate, axis=1, kind="stable")
+    above = _items_above(np.take_along_axis(estimate, order, axis=1))
+    ranks = np.take_along_axis(_ranks(reference), order, axis=1)
+    less, greater = np.zeros((2, *above.shape), np.int64)
+    count_agreeing(len(above), above, ranks, less, greater, work=_COMPILED)
+    return above, less, greater
+
+
+def _ranks(rows: Array) -> Array:
+    """Ranks of every row from 1, the lowest value first; tied items have the rank of the first of them."""
+    order = np.argsort(rows, axis=1, kind="stable")
+    rising = np.take_along_axis(rows, order, axis=1)
+    ranks = np.empty(rows.shape, np.int64)
+    np.put_along_axis(ranks, order, 1 + _items_above(rising), axis=1)
+    return ranks
+
+
+def _items_above(ordered: Array) -> Array:
+    """Of rows in order, how many items are before each and not tied with it."""
+    starts = np.ones(ordered.shape, bool)  # where a group of tied items starts
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return np.asarray(np.maximum.accumulate(np.where(starts, np.arange(ordered.shape[1]), 0), axis=1))
+
+
 def kendall_tau(a: Array, b: Array) -> float:
     """τ-b of two lists of scores: pairs in the same order less pairs in the opposite one, ties allowed for.
 
@@ -45,6 +91,8 @@ def kendall_tau(a: Array, b: Array) -> float:
 
 def tau_aps(estimate: Array, reference: Array) -> Array:
     """τ_AP of the rows of a table of scores against those of another."""
+    if _are_many(estimate):
+        return _tau_aps(estimate, reference)
     out = np.empty(len(estimate))
     step = max(1, _BLOCK // max(estimate.shape[1] ** 2, 1))
     for start in range(0, len(estimate), step):
@@ -57,14 +105,16 @@ def _tau_aps(estimate: Array, reference: Array) -> Array:
     count, items = estimate.shape
     if items < 2:
         return np.full(count, np.nan)
-    order = np.argsort(-estimate, axis=1, kind="stable")
-    falling, truth = (np.take_along_axis(each, order, axis=1) for each in (estimate, reference))
     place = np.arange(items)
-    starts = np.ones((count, items), bool)  # where a group of tied items starts
-    starts[:, 1:] = falling[:, 1:] != falling[:, :-1]
-    above = np.maximum.accumulate(np.where(starts, place, 0), axis=1)  # items strictly above
-    right = (np.sign(truth[:, :, np.newaxis] - truth[:, np.newaxis, :]) + 1) / 2
-    correct = np.where(place[:, np.newaxis] < above[:, np.newaxis, :], right, 0.0).sum(axis=1)
+    if _are_many(estimate):
+        above, less, greater = _counted(estimate, reference)
+        correct = (above + greater - less) / 2  # items strictly above that belong there; tied ones half
+    else:
+        order = np.argsort(-estimate, axis=1, kind="stable")
+        falling, truth = (np.take_along_axis(each, order, axis=1) for each in (estimate, reference))
+        above = _items_above(falling)
+        right = (np.sign(truth[:, :, np.newaxis] - truth[:, np.newaxis, :]) + 1) / 2
+        correct = np.where(place[:, np.newaxis] < above[:, np.newaxis, :], right, 0.0).sum(axis=1)
     group = (above + items * np.arange(count)[:, np.newaxis]).ravel()
     tied = np.bincount(group, minlength=count * items)
     mean = np.bincount(group, weights=correct.ravel(), minlength=count * items)[group] / tied[group]

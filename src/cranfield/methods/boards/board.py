@@ -243,6 +243,7 @@ def board_of(
     additive = _Additive(values)
     fitted = additive.fitted()
     means = design.shares @ fitted
+    place = {system: at for at, system in enumerate(scores.systems)}
     asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
     if scores.table is not None and np.isfinite(values).all() and design.is_plain:
         if test in RESAMPLED:
@@ -474,6 +475,8 @@ def _without_each(
     additive: _Additive, design: TopicDesign, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
 ) -> tuple[TaskEffect, ...]:
     """The first place and its lead without each task that the board can do without."""
+    if not additive.absent.any() and not design.by_stratum:
+        return _without_each_of_complete(additive.filled, design.weights, of_task, systems, tasks)
     found = []
     for at, task in enumerate(tasks):
         rows = np.flatnonzero(of_task != at)
@@ -487,6 +490,25 @@ def _without_each(
         others = np.delete(means, best)
         found.append(TaskEffect(task=task, first=systems[best], lead=float(means[best] - others.max())))
     return tuple(found)
+
+
+def _without_each_of_complete(
+    values: Array, weights: Array, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
+) -> tuple[TaskEffect, ...]:
+    """The same where no score is missing: sums over all rows less those of each task, however many tasks there are."""
+    count = len(tasks)
+    sums = np.stack([np.bincount(of_task, weights * column, count) for column in values.T], axis=1)
+    left = weights.sum() - np.bincount(of_task, weights, count)
+    can = (left > 0) & (np.bincount(of_task, minlength=count) < len(of_task))
+    means = (sums.sum(axis=0) - sums[can]) / left[can, np.newaxis]
+    best = means.argmax(axis=1)
+    two = np.partition(means, -2, axis=1)[:, -2:]
+    return tuple(
+        TaskEffect(task=tasks[at], first=systems[first], lead=lead)
+        for at, first, lead in zip(
+            np.flatnonzero(can).tolist(), best.tolist(), (two[:, 1] - two[:, 0]).tolist(), strict=True
+        )
+    )
 
 
 def _friedman(values: Array, alpha: float) -> Friedman | None:

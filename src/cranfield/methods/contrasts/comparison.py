@@ -568,12 +568,13 @@ class _Asked:
 
 def _contrasts(names: tuple[str, ...], baselines: tuple[str, ...], most: int | None = None) -> Contrasts:
     """All pairs of systems, or their pairs with baselines; of all pairs perhaps only the first."""
-    unknown = [name for name in baselines if name not in names]
+    place = {name: at for at, name in enumerate(names)}
+    unknown = [name for name in baselines if name not in place]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
     if most is not None and not baselines:
         return Contrasts(np.array([0]), np.array([1]))
-    return chosen_pairs(len(names), [names.index(baseline) for baseline in baselines])
+    return chosen_pairs(len(names), [place[baseline] for baseline in baselines])
 
 
 def _means(scores: Array | StoredMatrix, design: TopicDesign | None, test: str) -> Array:
@@ -805,7 +806,9 @@ def _intervals(pairs: Pairs, half_width: float, alpha: float) -> Intervals:
     """The interval of the test, ANOVA's and the standard error's, around means."""
     n, m = pairs.scores.shape
     # Of all pairs the mean variance is twice the residual, and is known already.
-    residual = float(np.square(pairs.sd).mean()) / 2 if len(pairs.contrasts) == pair_count(m) else pairs.squares.residual
+    residual = (
+        float(np.square(pairs.sd).mean()) / 2 if len(pairs.contrasts) == pair_count(m) else pairs.squares.residual
+    )
     within = ErrorTerm(residual, (m - 1) * (n - 1), n)
     reach = float(t_critical(alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
     return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha))

@@ -196,8 +196,10 @@ def find_gates(
     _check_margins(gates, measure or table.measures[0])
     pairs = _pairs(table.systems, comparison.baselines, candidates)
     used = list(dict.fromkeys(name for pair in pairs for name in pair))
-    scores = whole(ordered(table.matrix(measure), np.array([table.systems.index(name) for name in used])))
-    sides = [scores[:, [used.index(pair[side]) for pair in pairs]] for side in (0, 1)]
+    place = {name: at for at, name in enumerate(table.systems)}
+    scores = whole(ordered(table.matrix(measure), np.array([place[name] for name in used])))
+    column = {name: at for at, name in enumerate(used)}
+    sides = [scores[:, [column[pair[side]] for pair in pairs]] for side in (0, 1)]
     design = design_of(table) if table.has_roles else None
     stream = sequence(seed, "gates", comparison.test, comparison.measure)
     asked: dict[str, Any] = {
@@ -235,13 +237,14 @@ def _large_margins(gates: Sequence[MarginGate], pairs: Sequence[tuple[str, str]]
 
 
 def _pairs(systems: Sequence[str], baselines: Sequence[str], candidates: Sequence[str]) -> list[tuple[str, str]]:
-    unknown = [name for name in candidates if name not in systems]
+    there, against = set(systems), set(baselines)
+    unknown = [name for name in candidates if name not in there]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(systems))
-    both = [name for name in candidates if name in baselines]
+    both = [name for name in candidates if name in against]
     if both:
         raise RequestError(f"«{both[0]}» is the baseline and cannot be a candidate too", fix="Name another candidate.")
-    chosen = dict.fromkeys(candidates or [name for name in systems if name not in baselines])
+    chosen = dict.fromkeys(candidates or [name for name in systems if name not in against])
     if not chosen:
         raise RequestError("every system is a baseline, and there is no candidate", fix="Name fewer baselines.")
     return [(name, baseline) for baseline in baselines for name in chosen]

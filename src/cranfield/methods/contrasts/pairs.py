@@ -52,11 +52,12 @@ def against(systems: int, baselines: Sequence[int]) -> Contrasts:
     >>> found.first.tolist(), found.second.tolist()
     ([0, 1, 1], [2, 2, 0])
     """
+    rank = {baseline: number for number, baseline in reversed([*enumerate(baselines)])}
     pairs = [
         (system, baseline)
         for number, baseline in enumerate(baselines)
         for system in range(systems)
-        if system not in baselines[: number + 1]
+        if rank.get(system, systems) > number
     ]
     if not pairs:
         raise RequestError("every system is a baseline", fix="Leave out `baseline` to compare all pairs.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +27,7 @@ from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_te
 from cranfield.methods.variance import Variances
 from cranfield.stats.family import ALL_PAIRS_TEST
 
+MOST_CARDS = 1000
 _ROUNDING = 1e-18  # of the variance of scores: what is no larger is 0
 NONE = float("nan")
 
@@ -197,7 +199,12 @@ def cards_from_grid(
     if systems is None and test not in (None, "t"):
         raise RequestError(f"the test {test} needs the number of systems", fix="Add `systems=10`, for instance.")
     spreads = _spreads(variance, correlation, sd)
-    axes = product(topics, systems or (2,), spreads, difference or (0.05,), alpha or (0.05,), power or (0.8,))
+    axes = (topics, systems or (2,), spreads, difference or (0.05,), alpha or (0.05,), power or (0.8,))
+    if (count := prod(map(len, axes))) > MOST_CARDS:
+        raise RequestError(
+            f"the grid has {count:,} designs, and the power of {MOST_CARDS:,} at most is shown",
+            fix="Give fewer values.",
+        )
     return [
         make_card(
             topics=whole(n, "topics"),
@@ -210,7 +217,7 @@ def cards_from_grid(
             alpha=level,
             power=target,
         )
-        for n, m, spread, gap, level, target in axes
+        for n, m, spread, gap, level, target in product(*axes)
     ]
 
 

@@ -40,6 +40,8 @@ def parse_grid(text: str, *, name: str = "value", most: int = MOST_CELLS) -> lis
     values: list[float] = []
     for piece in text.split(","):
         values += _range(piece.strip(), name, most)
+        if len(values) > most:
+            raise RequestError(f"`{name}` has more than {most:,} values", fix="Give fewer values.")
     return list(dict.fromkeys(values))
 
 

@@ -131,7 +131,8 @@ def common_measures(sets: Sequence[LabelSet]) -> tuple[str, ...]:
 
 
 def _left_out(what: str, there: Sequence[str], kept: Sequence[str], which: str) -> list[Caution]:
-    lost = [name for name in there if name not in set(kept)]
+    stays = set(kept)
+    lost = [name for name in there if name not in stays]
     if not lost:
         return []
     named = ", ".join(lost[:3]) + (f" and {len(lost) - 3:,} more" if len(lost) > 3 else "")
@@ -351,7 +352,8 @@ def _together(scores: Mapping[str, JudgedScores], seed: Seed) -> dict[str, tuple
 
 
 def _scores_before(earlier: LabelSet, matched: Matched, measure: str) -> Array:
-    lost = [topic for topic in matched.judged_topics if topic not in set(earlier.table.topics)]
+    before = set(earlier.table.topics)
+    lost = [topic for topic in matched.judged_topics if topic not in before]
     if lost:
         raise InputError(
             f"{len(lost):,} topics have no earlier labels, such as {lost[0]}", fix="Give earlier labels for all topics."
@@ -548,7 +550,8 @@ def compare_labels(
     """
     matched = match_labels(human, judges)
     name, used = _as_one(matched, human, judges, measure, seed)
-    unknown = [each for each in baseline if each not in matched.systems]
+    place = {system: at for at, system in enumerate(matched.systems)}
+    unknown = [each for each in baseline if each not in place]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(matched.systems))
     sample = check_sample(used.judge.mean(axis=1), used.rows)
@@ -559,7 +562,7 @@ def compare_labels(
         "test": test or DEFAULT_TEST,
         "correct": correct or "holm",
         "alpha": alpha,
-        "baselines": [matched.systems.index(each) for each in baseline],
+        "baselines": [place[each] for each in baseline],
         "resamples": resamples or RESAMPLES,
         "seed": seed,
         "warnings": (*matched.warnings, *_about_sample(name, measure, sample, sampled=sampled)),

@@ -14,9 +14,11 @@ from cranfield.methods.contrasts.audits import PairVerdicts, Replication, halves
 from cranfield.methods.contrasts.comparison import FAMILY, compare, pair_p_values
 from cranfield.methods.contrasts.kernels import set_sums
 from cranfield.methods.contrasts.pair_tests import RESAMPLED
-from cranfield.methods.contrasts.tukey import ErrorTerm, tukey
+from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range, tukey
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
+from cranfield.methods.reliability.kernels import count_verdicts
 from cranfield.methods.reliability.topic_samples import (
+    COMPILED,
     MANY,
     TrialTask,
     check_alpha,
@@ -30,6 +32,7 @@ from cranfield.methods.reliability.topic_samples import (
     tasks,
 )
 from cranfield.methods.variance.components import Summands
+from cranfield.runtime.compiled import WORTH_LOADING
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
@@ -276,11 +279,25 @@ def _tukey_halvings(summands: Summands, alpha: float, work: int, task: TrialTask
     sums = _half_sums(summands.columns, half, work, task)
     found = summands.squares(half, sums.reshape(-1, sums.shape[2]))
     df, systems = (found.systems - 1) * (half - 1), found.systems
+    if work * systems > WORTH_LOADING:
+        errors = [ErrorTerm(residual, df, half).standard_error for residual in found.residual.tolist()]
+        margins = critical_range(alpha, systems, df) * np.array(errors).reshape(-1, 2)
+        return _counted(sums[:, :, :systems] / half, margins)
     verdicts = [
         _tukey_verdicts(row[:systems] / half, ErrorTerm(residual, df, half), alpha)
         for row, residual in zip(sums.reshape(-1, sums.shape[2]), found.residual.tolist(), strict=True)
     ]
     return _compared(list(zip(verdicts[::2], verdicts[1::2], strict=True)))
+
+
+def _counted(means: Array, margins: Array) -> tuple[Replication, Array]:
+    """As `_compared` of Tukey's verdicts, pair by pair in a loop: the same whole numbers."""
+    trials, _, systems = means.shape
+    counts = np.zeros((trials, 11), np.int64)
+    pairs = systems * (systems - 1) // 2
+    count_verdicts(trials, np.ascontiguousarray(means), margins, counts, work=COMPILED, workers=1)
+    replication = Replication(significant=counts[:, :2], outcomes=counts[:, 2:10].reshape(trials, 2, 4))
+    return replication, counts[:, 10] / pairs
 
 
 def _half_sums(columns: Array, half: int, work: int, task: TrialTask) -> Array:
@@ -369,7 +386,7 @@ def rank_stability(
     found = []
     drawn = set_means(scores, chosen, stream, trials=trials, sets=2, replacement=False, workers=workers)
     for at, means in enumerate(drawn):
-        parts = [means[first:last] for first, last in slices(trials, max(1, trials // 50))]
+        parts = [means[first:last] for first, last in slices(trials, min(trials, 8))]
         found.append(np.concatenate(spread(_agreements, parts, workers=workers), axis=1))
         if progress is not None:
             progress(at + 1, len(chosen))

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.methods.reliability.kernels import count_swaps
 from cranfield.methods.reliability.topic_samples import (
+    COMPILED,
     check_sizes,
     check_trials,
     chosen_scores,
@@ -27,6 +29,7 @@ from cranfield.methods.reliability.topic_samples import (
     set_means,
 )
 from cranfield.methods.variance.components import covariances
+from cranfield.runtime.compiled import WORTH_LOADING
 from cranfield.runtime.random import Seed, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
@@ -225,13 +228,17 @@ def swap_rates(
     check_sizes(chosen, len(scores), sets, replacement=replacement)
     edges = (width or _width(scores)) * np.arange(BINS)
     pairs = np.triu_indices(len(kept), k=1)
-    whole = _gaps(scores.mean(axis=0), scores.mean(axis=0), pairs)
+    truth = scores.mean(axis=0)
+    whole = _gaps(truth, truth, pairs)
     known = bin_of(np.abs(whole), edges) if replacement else None
     stream = sequence(seed, "reliability", "swaps", measure or table.measures[0])
     cells = []
     drawn = set_means(scores, chosen, stream, trials=trials, sets=sets, replacement=replacement, workers=workers)
     for at, means in enumerate(drawn):
-        cells.append(_tally(means, pairs, edges, known, np.abs(whole), workers))
+        if trials * len(pairs[0]) > WORTH_LOADING:
+            cells.append(_counted(means, edges, truth if replacement else truth[:0], workers))
+        else:
+            cells.append(_tally(means, pairs, edges, known, np.abs(whole), workers))
         if progress is not None:
             progress(at + 1, len(chosen))
     seen, swapped, total = (np.array(each) for each in zip(*cells, strict=True))
@@ -284,6 +291,17 @@ def _tally(
     done = spread(count, [means[first:last] for first, last in parts], workers=workers)
     seen, swapped, total = (np.sum(each, axis=0) for each in zip(*done, strict=True))
     return seen, swapped, total
+
+
+def _counted(means: Array, edges: Array, known: Array, workers: int | None) -> tuple[Array, Array, Array]:
+    """As `_tally`, by a loop over the pairs of every trial; ``known`` are the true means where these count."""
+    ends = np.array([0, *(last for _, last in slices(len(means), max(1, len(means) // 50)))])
+    parts, bins = len(ends) - 1, len(edges)
+    seen, swapped, total = np.zeros((parts, bins), np.int64), np.zeros((parts, bins)), np.zeros((parts, bins))
+    width, second = float(edges[1] - edges[0]), 0 if means.shape[1] == 2 else 2
+    found = (seen, swapped, total)
+    count_swaps(parts, np.ascontiguousarray(means), ends, second, width, known, *found, work=COMPILED, workers=workers)
+    return seen.sum(axis=0), swapped.sum(axis=0), total.sum(axis=0)
 
 
 def _count(

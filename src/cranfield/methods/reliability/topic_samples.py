@@ -16,7 +16,7 @@ from cranfield.scores import ScoreTable, check_balance
 from cranfield.scores.selection import REMEDY
 from cranfield.types import Array, Progress
 
-_COMPILED = 10**9  # steps of a loop that is never interpreted: of many topics there is always enough to do
+COMPILED = 10**9  # steps of a loop that is never interpreted: of many topics there is always enough to do
 MANY = 10_000  # topics above which drawing every set by itself takes longer than all that is computed from it
 
 
@@ -178,6 +178,6 @@ def labelled_sums(values: Array, sizes: Array, task: TrialTask) -> Array:
     ends = np.round(256 * np.cumsum(counts) / topics)
     likely = np.searchsorted(ends, np.arange(256), side="right").astype(np.uint8)
     labels, sums = np.empty((trials, topics), np.uint8), np.zeros((trials, len(counts), columns))
-    random_labels(trials, likely, counts, words(stream, count=trials), labels, work=_COMPILED, workers=1)
-    label_sums(trials, np.ascontiguousarray(values), labels, sums, work=_COMPILED, workers=1)
+    random_labels(trials, likely, counts, words(stream, count=trials), labels, work=COMPILED, workers=1)
+    label_sums(trials, np.ascontiguousarray(values), labels, sums, work=COMPILED, workers=1)
     return sums[:, :-1]

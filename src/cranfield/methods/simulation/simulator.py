@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -143,15 +144,18 @@ class Simulator:
 
     def _by_name(self, means: Means) -> dict[int, float]:
         if isinstance(means, Mapping):
-            unknown = [name for name in means if name not in self.systems]
+            place = {name: at for at, name in enumerate(self.systems)}
+            unknown = [name for name in means if name not in place]
             if unknown:
                 raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(self.systems))
-            return {self.systems.index(name): float(value) for name, value in means.items()}
+            return {place[name]: _mean(value) for name, value in means.items()}
+        if not isinstance(means, Sequence | np.ndarray) or np.ndim(means) != 1:
+            raise RequestError(f"means cannot be a {type(means).__name__}", fix="Give a list of numbers, or name=mean.")
         if len(means) != len(self.systems):
             raise RequestError(
                 f"{len(means)} means do not fit {len(self.systems)} systems", fix="Give one for each, or name=mean."
             )
-        return dict(enumerate(map(float, means)))
+        return dict(enumerate(map(_mean, means)))
 
     def equal(self) -> Simulator:
         """All systems equally good, under every measure: their true means are the mean of all."""
@@ -269,3 +273,10 @@ def _check(table: ScoreTable) -> None:
             f"at least {FEWEST_TOPICS} topics are needed to simulate new ones, and there are {len(table.topics)}",
             fix="Give scores of more topics; 50 are usual.",
         )
+
+
+def _mean(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise RequestError(f"a mean cannot be a {type(value).__name__}", fix="Give numbers.") from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import special
 
+from cranfield.errors import RequestError
 from cranfield.scores.stored import Matrix, fold, is_large, joined, system_means, totals
 from cranfield.types import Array
 
@@ -231,20 +233,49 @@ def _block_products(block: Array, _: int, means: Array) -> Array:
     return np.asarray(centred.T @ centred)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairSpread:
+    """What is asked of the variances of the differences of all pairs: no more of them has to be kept.
+
+    ``left_out`` is the ``percentile`` of the variances with each topic left out in turn; None of two topics.
+    """
+
+    mean_sd: float
+    percentile_sd: float
+    percentile: float
+    left_out: Array | None
+
+
+def pair_spread(scores: Matrix, percentile: float) -> PairSpread:
+    """The mean sd of the differences of all pairs, and percentiles of their sds and variances."""
+    if (few := _few_differences(scores)) is not None:
+        variances = pair_variances(few)
+        sds = np.sqrt(variances)
+        return PairSpread(
+            mean_sd=float(sds.mean()),
+            percentile_sd=float(np.percentile(sds, percentile)),
+            percentile=float(np.percentile(variances, percentile)),
+            left_out=leave_one_out_percentiles(few, percentile) if len(few) > 2 else None,
+        )
+    pairs, n = _Pairs.of(scores), scores.shape[0]
+    rank = percentile / 100 * (pairs.count - 1)
+    largest, roots = pairs.largest(2 * (pairs.count - int(rank)))
+    low, high, share = largest.at(rank)
+    variances = largest.totals[[low, high]] / (n - 1)
+    percentile_sd, value = (float(each[0] + share * (each[1] - each[0])) for each in (np.sqrt(variances), variances))
+    return PairSpread(
+        mean_sd=roots / pairs.count / float(np.sqrt(n - 1)),
+        percentile_sd=percentile_sd,
+        percentile=value,
+        left_out=pairs.left_out(rank, largest) if n > 2 else None,
+    )
+
+
 def pair_variances(scores: Matrix) -> Array:
     """Sakai (2014), Eq. 1: the variance of the difference of every pair of systems."""
     if (few := _few_differences(scores)) is not None:
         return np.asarray(_differences(few).var(axis=0, ddof=1))  # S14 Eq. 1
-    return np.asarray(_pair_squares(scores, system_effects(scores)) / (scores.shape[0] - 1))
-
-
-def pair_variances_and_left_out(scores: Matrix, percentile: float) -> tuple[Array, Array]:
-    """The variances of pairs, and their percentile with each topic left out in turn."""
-    if (few := _few_differences(scores)) is not None:
-        return pair_variances(few), leave_one_out_percentiles(few, percentile)
-    effects = system_effects(scores)
-    found = _pair_squares(scores, effects)
-    return found / (scores.shape[0] - 1), _many_percentiles(scores, effects, found, percentile)
+    return np.asarray(np.concatenate([sums for _, sums in _Pairs.of(scores).blocks()]) / (scores.shape[0] - 1))
 
 
 def _few_differences(scores: Matrix) -> Array | None:
@@ -299,36 +330,161 @@ def _panel_of_block(block: Array, _: int, effects: Array, first: int) -> Array:
     return np.concatenate(parts, axis=1)
 
 
-def _pair_squares(scores: Matrix, effects: Array) -> Array:
-    """Σ(d − d̄)² of every pair, from the products of systems; of systems that are nearly equal, from differences."""
-    first, second = np.triu_indices(scores.shape[1], k=1)
-    together = products(scores, effects)
-    own = np.diag(together)[first] + np.diag(together)[second]
-    found = own - 2 * together[first, second]
-    close = np.flatnonzero(found < _CLOSE * own)  # what is left of the products is rounding
-    if len(close):
-        pairs = first[close], second[close]
-        means = fold(_gaps_of_block, scores, effects, *pairs) / scores.shape[0]
-        found[close] = fold(_gap_squares_of_block, scores, effects, *pairs, means)
-    return np.asarray(found)
+_HELD = 10_000_000  # sums of pairs that are kept rather than computed again
+MOST_PAIRS = 300_000_000
+"""Pairs of systems whose variances are looked at: 24,495 systems, about a minute."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Σ(d − d̄)² of every pair of systems, computed a block of systems at a time whenever they are asked for.
+
+    Nothing is kept of a pair, so that memory grows with the systems and not with their pairs.
+    """
+
+    scores: Matrix
+    effects: Array
+    own: Array  # of each system, the squares of its residuals
+
+    @classmethod
+    def of(cls, scores: Matrix) -> _Pairs:
+        m = scores.shape[1]
+        if m * (m - 1) // 2 > MOST_PAIRS:
+            raise RequestError(
+                f"{m:,} systems have {m * (m - 1) // 2:,} pairs, and the variances of {MOST_PAIRS:,} at most are "
+                "looked at",
+                fix=f"Give {int((2 * MOST_PAIRS) ** 0.5):,} systems or fewer.",
+            )
+        effects = system_effects(scores)
+        return cls(scores, effects, np.asarray(fold(_own_squares_of_block, scores, effects)))
+
+    @property
+    def count(self) -> int:
+        m = len(self.own)
+        return m * (m - 1) // 2
+
+    @cached_property
+    def _held(self) -> list[tuple[int, Array]]:
+        return list(self._computed())
+
+    def blocks(self) -> Iterable[tuple[int, Array]]:
+        """The sums of all pairs in blocks, with the place of the first of each; kept where they are few."""
+        return self._held if self.count <= _HELD else self._computed()
+
+    def _computed(self) -> Iterator[tuple[int, Array]]:
+        """The pairs of some systems with all after them: the place of the first among all pairs, and their sums."""
+        start, m = 0, len(self.own)
+        whole = products(self.scores, self.effects) if m <= 2 * _PANEL else None
+        for first in range(0, m, _PANEL):
+            if whole is None:
+                part = fold(_panel_of_block, self.scores, self.effects, first, parts=4)
+            else:
+                part = whole[first : first + _PANEL, first:]
+            found = self._sums(first, part)
+            yield start, np.maximum(found, 0.0, out=found)
+            start += len(found)
+
+    def _sums(self, first: int, part: Array) -> Array:
+        """From the products of systems; of systems that are nearly equal, from differences."""
+        rows, m = len(part), len(self.own)
+        lengths = m - 1 - first - np.arange(rows)
+        ends = np.cumsum(lengths)
+        found, close = np.empty(int(ends[-1])), []
+        for at, (end, length) in enumerate(zip(ends.tolist(), lengths.tolist(), strict=True)):
+            own = self.own[first + at] + self.own[first + at + 1 :]
+            row = found[end - length : end]
+            np.subtract(own, 2 * part[at, at + 1 :], out=row)
+            near = np.flatnonzero(row < _CLOSE * own)  # what is left of the products is rounding
+            close.append((near + end - length, np.full(len(near), first + at), near + first + at + 1))
+        places, a, b = (np.concatenate(each) for each in zip(*close, strict=True))
+        for start in range(0, len(places), _BLOCK):
+            some = slice(start, start + _BLOCK)
+            means = fold(_gaps_of_block, self.scores, self.effects, a[some], b[some]) / self.scores.shape[0]
+            found[places[some]] = fold(_gap_squares_of_block, self.scores, self.effects, a[some], b[some], means)
+        return found
+
+    def largest(self, count: int) -> tuple[_SortedPairs, float]:
+        """The ``count`` largest sums with their pairs, in order, and the sum of the roots of all.
+
+        A first look counts sums by their leading bits, a second one keeps those that can be among the largest: the
+        same numbers as from sorting all of them.
+        """
+        count = min(count, self.count)
+        counts, roots = np.zeros(1 << _BITS, np.int64), 0.0
+        for _, found in self.blocks():
+            roots += float(np.sqrt(found).sum())
+            counts += np.bincount(_leading_bits(found), minlength=len(counts))
+        least = int(np.flatnonzero(counts[::-1].cumsum()[::-1] >= count)[-1])
+        kept = []
+        for start, found in self.blocks():
+            places = np.flatnonzero(_leading_bits(found) >= least)
+            kept.append((places + start, found[places]))
+        places, sums = (np.concatenate(each) for each in zip(*kept, strict=True))
+        order = np.argsort(sums, kind="stable")[-count:]
+        first, second = _pairs_at(places[order], len(self.own))
+        return _SortedPairs(self.scores.shape[0], self.count, sums[order], first, second), roots
+
+    def left_out(self, rank: float, pairs: _SortedPairs) -> Array:
+        """As `leave_one_out_percentiles`, from the pairs of the largest sums alone.
+
+        A topic takes something from a pair's sum and adds nothing. So a percentile without it that is no smaller than
+        the least of these sums is no smaller than what is left of any other pair; where it is, more pairs are taken.
+        """
+        while True:
+            out = fold(_percentiles_of_block, self.scores, self.effects, pairs, rank, combine=joined)
+            if len(pairs.totals) == self.count or (out >= pairs.totals[0]).all():
+                return np.asarray(np.maximum(out / (pairs.n - 2), 0.0))
+            pairs, _ = self.largest(3 * len(pairs.totals))
+
+
+_BITS = 20  # of a number: its exponent and 8 bits more
+
+
+def _leading_bits(values: Array) -> Array:
+    """Whole numbers in the order of values of 0 or more, the same for those that are nearly equal."""
+    return np.asarray(values.view(np.int64) >> (64 - _BITS))
+
+
+def _pairs_at(places: Array, systems: int) -> tuple[Array, Array]:
+    """The systems of pairs in the order of ``np.triu_indices``."""
+    rows = np.arange(systems)
+    begins = rows * (2 * systems - rows - 1) // 2
+    first = np.searchsorted(begins[: systems - 1], places, side="right") - 1
+    return first, places - begins[first] + first + 1
+
+
+def _own_squares_of_block(block: Array, _: int, effects: Array) -> Array:
+    rest = _residuals(block, effects)
+    return np.asarray(np.einsum("ij,ij->j", rest, rest))
 
 
 def _gaps_of_block(block: Array, _: int, effects: Array, first: Array, second: Array) -> Array:
-    rest = _residuals(block, effects)
-    return np.array([(rest[:, a] - rest[:, b]).sum() for a, b in zip(first, second, strict=True)])
+    return _differing(block, effects, first, second, lambda gaps, _: gaps.sum(axis=1))
 
 
 def _gap_squares_of_block(block: Array, _: int, effects: Array, first: Array, second: Array, means: Array) -> Array:
-    rest = _residuals(block, effects)
-    pairs = zip(first, second, means, strict=True)
-    return np.array([np.square(rest[:, a] - rest[:, b] - mean).sum() for a, b, mean in pairs])
+    def squared(gaps: Array, some: slice) -> Array:
+        gaps -= means[some, np.newaxis]
+        return np.asarray(np.square(gaps, out=gaps).sum(axis=1))
+
+    return _differing(block, effects, first, second, squared)
+
+
+def _differing(
+    block: Array, effects: Array, first: Array, second: Array, function: Callable[[Array, slice], Array]
+) -> Array:
+    """``function`` of the differences of pairs on the topics of a block, some pairs at a time."""
+    rest = np.ascontiguousarray(_residuals(block, effects).T)
+    parts = _blocks(len(first), len(block))
+    return np.concatenate([function(rest[first[some]] - rest[second[some]], some) for some in parts])
 
 
 def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
     """The percentile of the variances of pairs, with each topic left out in turn."""
     n = len(scores)
     if _few_differences(scores) is None:
-        return pair_variances_and_left_out(scores, percentile)[1]
+        left_out = pair_spread(scores, percentile).left_out
+        return np.full(n, np.nan) if left_out is None else left_out
     gaps = _differences(scores)
     gaps -= gaps.mean(axis=0)
     squared = np.square(gaps, out=gaps)
@@ -336,50 +492,39 @@ def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
     return np.asarray(np.maximum(np.percentile(variances, percentile, axis=1), 0.0))
 
 
-def _many_percentiles(scores: Matrix, effects: Array, totals: Array, percentile: float) -> Array:
-    """As `leave_one_out_percentiles`, looking only at pairs that can be at the percentile.
-
-    A topic i takes at most h = n / (n − 1) · (2 max |r_i|)² from a pair's sum of squares. So the pairs whose sum lies
-    more than h below or above the sum at the percentile stay below or above it when the topic is left out.
-    """
-    n, m = scores.shape
-    order = np.argsort(totals, kind="stable")
-    first, second = np.triu_indices(m, k=1)
-    pairs = _SortedPairs(n, totals[order], first[order], second[order], percentile)
-    out = fold(_percentiles_of_block, scores, effects, pairs, combine=joined)
-    return np.asarray(np.maximum(out / (n - 2), 0.0))
-
-
 @dataclass(frozen=True, eq=False)
 class _SortedPairs:
-    """Pairs of systems in the order of the sums of squares of their differences on n topics."""
+    """Pairs of systems in the order of the sums of squares of their differences on n topics: the last of ``count``."""
 
     n: int
+    count: int
     totals: Array
     first: Array
     second: Array
-    percentile: float
 
-    @property
-    def at_percentile(self) -> tuple[int, int, float]:
-        """The pairs on both sides of the percentile, and the share of the second."""
-        rank = self.percentile / 100 * (len(self.totals) - 1)
-        return int(rank), min(int(rank) + 1, len(self.totals) - 1), rank - int(rank)
+    def at(self, rank: float) -> tuple[int, int, float]:
+        """The pairs on both sides of a rank among all, and the share of the second."""
+        low = int(rank) - (self.count - len(self.totals))
+        return low, min(low + 1, len(self.totals) - 1), rank - int(rank)
 
-    def window(self, largest: Any) -> tuple[Any, Any]:
-        """From which to which pair one can be at the percentile without a topic, whose largest residual this is."""
-        low, high, _ = self.at_percentile
+    def window(self, largest: Any, rank: float) -> tuple[Any, Any]:
+        """From which to which pair one can be at a rank without a topic, whose largest residual this is.
+
+        A topic i takes at most h = n / (n − 1) · (2 max |r_i|)² from a pair's sum of squares. So the pairs whose sum
+        lies more than h below or above the sum at the rank stay below or above it when the topic is left out.
+        """
+        low, high, _ = self.at(rank)
         taken = self.n / (self.n - 1) * np.square(2 * largest) * (1 + 1e-9)
         begin = np.searchsorted(self.totals, self.totals[low] - taken, side="left")
         return begin, np.searchsorted(self.totals, self.totals[high] + taken, side="right")
 
 
-def _percentiles_of_block(block: Array, _: int, effects: Array, pairs: _SortedPairs) -> Array:
-    """Of every topic of a block, the percentile of the sums of squares without it."""
+def _percentiles_of_block(block: Array, _: int, effects: Array, pairs: _SortedPairs, rank: float) -> Array:
+    """Of every topic of a block, the sums of squares without it at a rank."""
     residuals = _residuals(block, effects)
-    n, (low, high, share) = pairs.n, pairs.at_percentile
+    n, (low, high, share) = pairs.n, pairs.at(rank)
     out = np.empty(len(block))
-    for topics, at, stop in _windows(residuals, pairs):
+    for topics, at, stop in _windows(residuals, pairs, rank):
         rows = residuals[topics].T
         squares = np.square(rows[pairs.first[at:stop]] - rows[pairs.second[at:stop]])
         squares *= -n / (n - 1)
@@ -389,16 +534,16 @@ def _percentiles_of_block(block: Array, _: int, effects: Array, pairs: _SortedPa
     return out
 
 
-def _windows(residuals: Array, pairs: _SortedPairs) -> Iterator[tuple[Array | slice, int, int]]:
+def _windows(residuals: Array, pairs: _SortedPairs, rank: float) -> Iterator[tuple[Array | slice, int, int]]:
     """Some topics at a time, and from which to which pair to look for the percentile without one of them."""
-    begin, end = pairs.window(max(residuals.max(), -residuals.min()))
+    begin, end = pairs.window(max(residuals.max(), -residuals.min()), rank)
     if end - begin <= _FEW:  # for all topics alike
         for part in _blocks(len(residuals), end - begin):
             yield part, int(begin), int(end)
         return
     largest = np.maximum(residuals.max(axis=1), -residuals.min(axis=1))
-    begin, end = pairs.window(largest)
-    low, high, _ = pairs.at_percentile
+    begin, end = pairs.window(largest, rank)
+    low, high, _ = pairs.at(rank)
     for group in np.array_split(np.argsort(largest, kind="stable"), _GROUPS):  # with windows of about one size
         at, stop = int(begin[group].min(initial=low)), int(end[group].max(initial=high + 1))
         for part in _blocks(len(group), stop - at):

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.variance.components import (
-    Squares,
-    jackknife_df,
-    pair_variances,
-    pair_variances_and_left_out,
-    squares_and_left_out,
-)
+from cranfield.methods.variance.components import Squares, jackknife_df, pair_spread, squares_and_left_out
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.scores.stored import Matrix
 from cranfield.types import Array, ArrayLike
@@ -253,14 +247,10 @@ class _Pilot:
     def _pairs(self) -> VarianceEstimate:
         """The percentile of the variances of pairs, halved to be the variance of one system."""
         n = len(self.scores)
-        if n > 2:
-            variances, without = pair_variances_and_left_out(self.scores, self.percentile)
-        else:
-            variances, without = pair_variances(self.scores), None
-        sds = np.sqrt(variances)
-        parts = {"mean_sd": float(sds.mean()), "percentile_sd": float(np.percentile(sds, self.percentile))}
-        value = float(np.percentile(variances, self.percentile)) / 2  # S14 §4.1
-        left_out = np.full(n, value) if without is None else without / 2
+        pairs = pair_spread(self.scores, self.percentile)
+        parts = {"mean_sd": pairs.mean_sd, "percentile_sd": pairs.percentile_sd}
+        value = pairs.percentile / 2  # S14 §4.1
+        left_out = np.full(n, value) if pairs.left_out is None else pairs.left_out / 2
         return self._estimate("percentile", value, left_out, n - 1, parts)
 
     def _estimate(

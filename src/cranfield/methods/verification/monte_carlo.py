@@ -41,6 +41,8 @@ MOST_TOPICS = 100_000
 MOST_COLLECTIONS, LEAST_COLLECTIONS = 20_000, 400  # bounds of the default number
 DEFAULT_WORK = 60_000_000_000  # multiplications: about half a minute on two cores
 _TASK_WORK = 2_000_000_000  # the same of one task, so that progress is seen to move
+MOST_WORK = 20 * DEFAULT_WORK  # about ten minutes
+MOST_PRODUCTS = 10_000_000  # systems × systems of one collection, which are kept while topics are added
 _EXPECTED_LOOKS = 24  # numbers of topics that a search usually tries
 ENOUGH, SHORT, UNDECIDED = "enough", "short", "undecided"
 
@@ -62,7 +64,12 @@ class BatchTask:
     @property
     def work(self) -> int:
         """Multiplications for one collection under both truths: counted, so that it is the same on any machine."""
-        return 2 * self.looks[-1] * max(self.world.columns, self.test.work_per_topic(self.world.systems))
+        return 2 * self.looks[-1] * max(self.world.columns, self.products)
+
+    @property
+    def products(self) -> int:
+        """Numbers that one collection adds to with every topic."""
+        return self.test.work_per_topic(self.world.systems)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +130,11 @@ class JudgedTask:
         systems = self.world.systems
         resamples = self.test.resamples if self.test.name == "max-t" else 1
         return 4 * max(self.judged_topics, self.looks[-1]) * systems * (systems - 1) // 2 * resamples
+
+    @property
+    def products(self) -> int:
+        """Numbers that one collection adds to with every topic."""
+        return self.world.systems**2
 
 
 def run_judged_batch(task: JudgedTask, batch: int) -> Counts:
@@ -396,6 +408,7 @@ def verify(
         given: dict[str, Any] = {"alpha": design.alpha, "systems": design.systems, "sides": design.sides}
         test = make_test(design.test, **given, resamples=resamples, seed=stream)
         task = BatchTask(world, test, (design.topics,), stream)
+    _check_work(task, design)
     task = replace(task, collections=_collections_per_task(task.work))
     most = default_collections(task.work) if collections is None else collections
     reached = _Reached(progress, math.ceil(most / task.collections) * task.collections)
@@ -531,6 +544,19 @@ def default_collections(work: int) -> int:
     (20000, 6000, 400)
     """
     return max(LEAST_COLLECTIONS, min(MOST_COLLECTIONS, DEFAULT_WORK // max(work, 1)))
+
+
+def _check_work(task: BatchTask | JudgedTask, design: Design) -> None:
+    """Refuse a design of which even the fewest collections take too long, or too much memory."""
+    work = LEAST_COLLECTIONS * task.work
+    if work <= MOST_WORK and task.products <= MOST_PRODUCTS:
+        return
+    raise RequestError(
+        f"simulating {LEAST_COLLECTIONS} collections of {design.topics:,} topics and {design.systems:,} systems takes "
+        f"{work:.2g} multiplications and keeps {task.products:,} products of systems; {MOST_WORK:.2g} and "
+        f"{MOST_PRODUCTS:,} are the most",
+        fix="Verify the design with fewer `systems` or `topics`.",
+    )
 
 
 def _collections_per_task(work: int) -> int:
