@@ -17,6 +17,7 @@ from cranfield.scores.selection import REMEDY
 from cranfield.types import Array, Progress
 
 COMPILED = 10**9  # steps of a loop that is never interpreted: of many topics there is always enough to do
+GROUPED, GROUPS = 100_000, 128  # topics above which groups of them are drawn, and how many groups
 MANY = 10_000  # topics above which drawing every set by itself takes longer than all that is computed from it
 
 
@@ -173,11 +174,36 @@ def _nested_means(
 def labelled_sums(values: Array, sizes: Array, task: TrialTask) -> Array:
     """Sums of ``values``, topics × columns, over disjoint random sets of ``sizes`` topics: trials × sets × columns."""
     stream, trials = task
+    counts = np.append(sizes, len(values) - sizes.sum()).astype(np.int64)  # the last label is of topics in no set
+    if len(values) > GROUPED:
+        return _grouped_sums(values, counts, stream, trials)[:, :-1]
+    return _sums_of_labels(values, counts, words(stream, count=trials))[:, :-1]
+
+
+def _sums_of_labels(values: Array, counts: Array, seeds: Array) -> Array:
+    """The sums over the topics of each label in a random labelling for every seed."""
     topics, columns = values.shape
-    counts = np.append(sizes, topics - sizes.sum()).astype(np.int64)  # the last label is of topics in no set
     ends = np.round(256 * np.cumsum(counts) / topics)
     likely = np.searchsorted(ends, np.arange(256), side="right").astype(np.uint8)
-    labels, sums = np.empty((trials, topics), np.uint8), np.zeros((trials, len(counts), columns))
-    random_labels(trials, likely, counts, words(stream, count=trials), labels, work=COMPILED, workers=1)
-    label_sums(trials, np.ascontiguousarray(values), labels, sums, work=COMPILED, workers=1)
-    return sums[:, :-1]
+    labels, sums = np.empty((len(seeds), topics), np.uint8), np.zeros((len(seeds), len(counts), columns))
+    random_labels(len(seeds), likely, counts, seeds, labels, work=COMPILED, workers=1)
+    label_sums(len(seeds), np.ascontiguousarray(values), labels, sums, work=COMPILED, workers=1)
+    return sums
+
+
+def _grouped_sums(values: Array, counts: Array, stream: np.random.SeedSequence, trials: int) -> Array:
+    """The same from one random division of the topics into groups, which are dealt out anew in each trial.
+
+    A set is then as random as if its topics were drawn one by one; only the trials of a task resemble one another a
+    little. What a set has beyond whole groups stays with it.
+    """
+    size = -(-len(values) // GROUPS)
+    whole, rest = counts // size, counts % size
+    groups = np.append(np.full(whole.sum(), size), rest)
+    sums = _sums_of_labels(values, groups, words(stream, count=1))[0]
+    rng, ends = generator(stream, "groups"), np.cumsum(whole)
+    found = np.empty((trials, len(counts), values.shape[1]))
+    for trial in range(trials):
+        dealt = np.vstack([np.zeros(values.shape[1]), sums[rng.permutation(whole.sum())].cumsum(axis=0)])
+        found[trial] = dealt[ends] - dealt[ends - whole] + sums[whole.sum() :]
+    return found
