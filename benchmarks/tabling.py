@@ -154,8 +154,6 @@ def _grow(table: Table, forms: Sequence[Form], folder: Path, *, memory: float | 
         job("score_tables", form.form, form.topics, form.systems, file)
     for name, arguments in GROWING.items():
         progress(f"score tables: growth of {name}")
-        # One test for all sizes; the default depends on them.
-        arguments = [*arguments, "--test", "tukey"] if name == "compare" else arguments
         with table.attempt(name, goals=1 if memory is None else 2):
             outcomes = [best(partial(_command, [*arguments, file])) for file in files]
             slope = math.log10(outcomes[-1].seconds / outcomes[-2].seconds)

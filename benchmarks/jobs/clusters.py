@@ -15,7 +15,7 @@ def _parts(count: int) -> list[np.ndarray]:
 
 
 def _run(count: int) -> None:
-    from cranfield.methods.contrasts.maxima import _ranges
+    from cranfield.methods.contrasts.resampling import _ranges
     from cranfield.runtime.threads import tasks
 
     scores = np.random.default_rng(2).random((50, 129))
