@@ -193,3 +193,11 @@ def test_every_number_has_bounds(name: str) -> None:
         if parameter.kind in ("count", "number"):
             assert about.ge is not None or about.gt is not None, parameter.name
             assert about.le is not None or about.lt is not None, parameter.name
+
+
+def test_a_name_in_a_list_is_taken_whole_however_long_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    (folder / "qrels").write_text("1 0 d1 1\n")
+    (checked,) = cf.check(qrels=[str(folder / "qrels")]).report.files
+    assert checked.file == str(folder / "qrels")

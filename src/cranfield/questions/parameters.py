@@ -180,7 +180,7 @@ class Parameter:
         odd = [each for each in items if not isinstance(each, str | PathLike | int | float)]
         if odd:
             raise self._refusal(odd[0], "a list of names")
-        return [fspath(each) if isinstance(each, PathLike) else shown(each) for each in items]
+        return [fspath(each) if isinstance(each, str | PathLike) else str(each) for each in items]
 
     def _items(self, value: Any, wanted: str) -> list[Any]:
         """What is in a list, a tuple, an array or another collection; text and mappings are none."""
@@ -199,7 +199,7 @@ class Parameter:
         if not items:
             raise self._refusal(value, wanted)
         self._check_count(len(items))
-        text = value if isinstance(value, str) else ",".join(map(shown, items))
+        text = value if isinstance(value, str) else ",".join(map(str, items))
         if self.is_grid and text is value and self.kind == "numbers" and _COMMA.fullmatch(text.strip()):
             raise RequestError(
                 f"`{self.name}` cannot be «{text.strip()}»",
