@@ -191,7 +191,7 @@ def test_sheet_names_that_agree_in_31_characters_are_told_apart() -> None:
 def test_latex_does_nothing_a_name_says(report: Report) -> None:
     body = report_latex(report)
     assert r"\input" not in body
-    assert r"\textbackslash{}input\{/etc/passwd\}" in body
+    assert r"\textbackslash{}input\{" in body
 
 
 def test_markdown_has_no_html_from_a_name(report: Report) -> None:

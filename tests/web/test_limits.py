@@ -32,7 +32,7 @@ from sizes import sized
 
 http = httpx.Client(timeout=600, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 PAIR = {"difference": "0.05", "sd": "0.15"}
-LONG = {"topics": "2:2000", "sd": "0.15", "systems": "10", "test": "dunnett", "difference": "0.05"}  # minutes
+LONG = {"topics": "2:1000", "sd": "0.15", "systems": "10", "test": "dunnett", "difference": "0.05"}  # minutes
 
 
 # --- calculators
@@ -49,11 +49,11 @@ def test_a_calculator_that_takes_too_long_is_refused_and_the_next_answers(hasty:
     refused = _get(f"{hasty}/power.json", LONG)
     assert refused.status_code == 422
     assert "fewer values of «topics»" in refused.json()["error"]["fix"]
-    assert refused.json()["error"]["what"] == "1,999 designs take about 5 s, and a calculator may take 1 s"
+    assert refused.json()["error"]["what"] == "999 designs take about 2 s, and a calculator may take 1 s"
     assert _get(f"{hasty}/size.json", PAIR).json()["rows"][0]["topics"] == 73
     page = _get(f"{hasty}/power", LONG)
     assert page.status_code == 422
-    assert "1,999 designs take about 5 s, and a calculator may take 1 s" in page.text
+    assert "999 designs take about 2 s, and a calculator may take 1 s" in page.text
 
 
 def _get(address: str, query: dict[str, str]) -> httpx.Response:
@@ -173,7 +173,7 @@ def test_short_questions_are_answered_beside_a_long_one_whose_place_is_free_when
         ("size", {"difference": "900", "sd": "5000"}),
         ("power", {**PAIR, "topics": "20000000"}),
         ("plans", {**PAIR, "looks": "12"}),
-        ("trial", {**PAIR, "trial_size": "150000"}),
+        ("trial", {**PAIR, "trial_size": "10000"}),
     ],
 )
 def test_a_page_takes_what_the_command_takes(page: str, path: str, query: dict[str, str]) -> None:

@@ -292,8 +292,8 @@ def test_work_that_dies_is_an_answer_and_the_server_lives(page: str, upload: Upl
 
 def test_time_to_refuse_does_not_grow_with_the_question(page: str) -> None:
     began = time.monotonic()
-    texts = {"1:1e99:1e-99": 400, "9" * 100: 200, ",".join(["2:2500"] * 14): 200, "1e" + "9" * 90: 400}
-    for text, status in texts.items():
+    texts = ("1:1e99:1e-99", "9" * 100, ",".join(["2:2500"] * 14), "1e" + "9" * 90)
+    for text in texts:
         answer = http.get(f"{page}/size.json", params={"systems": text, "min_range": "1", "variance": "1"})
-        assert answer.status_code == status, text[:40]
+        assert answer.status_code == 400, text[:40]
     assert time.monotonic() - began < 30  # hours without the limits; no measure of speed

@@ -89,7 +89,7 @@ def compare(
     alpha: Annotated[
         float,
         Param(
-            "Significance level; the family-wise error rate, unless `correct` is bh or none.",
+            "Significance level; the family-wise error rate, unless `correct` is bh, by or none.",
             label="α",
             ge=shared.LEAST_ALPHA,
             lt=1,
@@ -165,7 +165,7 @@ def compare(
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
 ) -> ComparisonResult:
-    """Which systems differ: ranking with intervals and groups, and every pair with its difference and adjusted p.
+    """Which systems differ: ranking, systems that may be the best, and every pair with its difference and adjusted p.
 
     Where ``columns`` names clusters, strata or weights of topics, pairs are tested by t with robust standard errors. A
     gate is decided by the end of a one-sided confidence interval of the mean difference.
@@ -212,6 +212,8 @@ def compare(
 
     chosen = sources.best_per_team(best_per, teams, lower_is_better=lower_is_better, always=named)
     tables = sources.load_tables(scores, **source, uses_roles=True, choose=chosen)
+    if policy == "nan":  # as it should be where systems had topics of their own
+        tables = replace(tables, warnings=tuple(each for each in tables.warnings if each.slug != "cell-missing"))
     check_systems(tables.by_name, named)
     if audit:
         margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}

@@ -10,7 +10,6 @@ import numpy as np
 
 import cranfield
 from cranfield.errors import RequestError, missing_part
-from cranfield.methods.contrasts.pair_tests import FAMILY
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
 from cranfield.rendering.comparison_document import LETTERED, has_short_letters, title_of_test
@@ -206,20 +205,14 @@ def _method(board: Board) -> Iterator[str]:
     if board.standardise == "z":
         yield f"Scores are standardised within each {unit}: minus their mean over systems, divided by their sd."
     found = board.comparison
-    corrected = {"holm": ", with Holm's correction", "bh": ", with Benjamini and Hochberg's correction", "none": ""}
-    test = title_of_test(found) + ("" if found.test in FAMILY else corrected[found.correct])
     yield (
-        f"All pairs are tested at α = {board.alpha:g} by: {test}. The best rank of a system is one more than the "
-        "number of systems that are significantly better, and the worst leaves room for those that are significantly "
-        "worse. If the tests control the family-wise error rate, the ranks of all systems lie within with a "
-        f"probability of at least {1 - board.alpha:g}; with few {unit}s or skewed differences this holds "
-        "approximately. A tier begins with the first system that is separable from the first of the tier before."
+        f"All pairs are tested at α = {board.alpha:g} by: {title_of_test(found)}. The best rank of a system is one "
+        "more than the number of systems that are significantly better, and the worst leaves room for those that are "
+        f"significantly worse; with few {unit}s or skewed differences this holds approximately. A system may be the "
+        "best unless another one is better by a one-sided t test at α divided by the number of the others."
     )
     where = "topics within collections" if board.topics else "tasks"
-    yield (
-        f"P(best) is the share of {board.resamples:,} resamples of the {where} in which a system is first. The {where} "
-        f"are the sample: the board speaks of other {where.split()[0]} like these."
-    )
+    yield f"The {where} are the sample: the board speaks of other {where.split()[0]} like these."
     if board.effects:
         yield (
             "The differences of pairs are combined over collections by their variances over topics: as if all had one "

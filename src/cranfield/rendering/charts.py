@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -519,13 +519,14 @@ def group_diagram(
     title: str,
     subtitle: Sequence[str] = (),
     critical: float | None = None,
+    best: Collection[str] = (),
     best_is_high: bool = False,
 ) -> Any:
     """Draw systems on an axis, the best at the left, and bars that join those that are not separable.
 
     The form of Demšar (2006), Fig. 1. ``groups`` are the places of systems that are joined, in order; a bar has a
     dot at each of them. Of many systems the best 30 are drawn, and a bar that goes on beyond them ends at the edge.
-    ``critical`` is a difference to draw to scale.
+    ``critical`` is a difference to draw to scale; where some are named, only the points of the ``best`` are blue.
     """
     import altair
 
@@ -553,12 +554,19 @@ def group_diagram(
         }
         for group, level in bars
     ]
-    layers = [*_named_points(_label_places(shown, names_from, ends), scales, axis), *_joining_bars(joined, scales)]
+    layers = [
+        *_named_points(_in_colour(_label_places(shown, names_from, ends), best), scales, axis),
+        *_joining_bars(joined, scales),
+    ]
     if critical is not None:
         layers += _critical_bar({"value": low, "end": low + critical, "line": bottom - 0.4}, scales)
     lines = [line for line in subtitle if line]
     heading = altair.Title(title, subtitle=lines) if lines else title
     return styled(altair.layer(*layers).properties(title=heading, width=520, height=_LINE * bottom))
+
+
+def _in_colour(marks: Sequence[dict[str, Any]], best: Collection[str]) -> list[dict[str, Any]]:
+    return [{**mark, "colour": BLUE if not best or mark["system"] in best else GREY} for mark in marks]
 
 
 def _named_points(marks: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], axis: str) -> list[Any]:
@@ -569,11 +577,12 @@ def _named_points(marks: Sequence[Mapping[str, Any]], scales: Mapping[str, Any],
     y = altair.Y("line:Q", scale=scales["y"], axis=None)
     from_axis = altair.Y("zero:Q", scale=scales["y"], axis=None)
     hover = [altair.Tooltip("system:N"), altair.Tooltip("value:Q", title=axis)]
+    colour = altair.Color("colour:N", scale=None)
     base = _chart(marks, 520, 0)
     layers = [
         base.mark_rule(color="#888").encode(x=x, y=from_axis, y2="line:Q"),
         base.mark_rule(color="#888").encode(x=x, x2="edge:Q", y=y),
-        base.mark_point(filled=True, size=22, color=BLUE, opacity=1).encode(x=x, y=y, tooltip=hover),
+        base.mark_point(filled=True, size=22, opacity=1).encode(x=x, y=y, color=colour, tooltip=hover),
     ]
     for side, align, shift in (("left", "right", -6), ("right", "left", 6)):
         named = [mark for mark in marks if mark["side"] == side]
@@ -614,7 +623,8 @@ def _bars_among(groups: Sequence[Sequence[int]], count: int) -> list[list[int]]:
     """The groups of two or more among the first systems, without those that lie within another."""
     shown = [[at for at in group if at < count] for group in groups]
     kept = [group for group in shown if len(group) > 1]
-    return [group for group in kept if not any(set(group) < set(other) for other in kept)]
+    distinct = [list(group) for group in dict.fromkeys(map(tuple, kept))]
+    return [group for group in distinct if not any(set(group) < set(other) for other in distinct)]
 
 
 def _stacked_bars(groups: Sequence[Sequence[int]]) -> list[tuple[Sequence[int], int]]:

@@ -15,7 +15,7 @@ from cranfield.methods.contrasts.audits import REASONS, Audit
 from cranfield.methods.contrasts.clusters import DesignEffect
 from cranfield.methods.contrasts.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
 from cranfield.methods.contrasts.tested_pairs import HeldPairs
-from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES, with_correction
+from cranfield.methods.names import CORRECTION_TITLES, ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES, with_correction
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import (
     MOST_IN_DIAGRAM,
@@ -37,6 +37,7 @@ STANDING = (
     "A system may be the best unless another is better by a one-sided t test at α divided by the number of the others; "
     "ranks are those that the tests of the system's own pairs leave it."
 )
+BLUE_POINTS = "blue points: may be the best"
 LETTERED = "Systems share a letter exactly when they do not differ significantly."
 MOST_LETTERS = 12  # in a table; JSON has all
 STANDING_COLUMNS = [
@@ -508,7 +509,7 @@ def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnin
 
 def _audit_tables(measure: str, found: Audit) -> list[Table]:
     correct = found.comparisons["t"].correct
-    named = {"holm": "corrected by Holm", "bh": "corrected by Benjamini–Hochberg", "none": "not corrected"}[correct]
+    named = "not corrected" if correct == "none" else f"corrected by {CORRECTION_TITLES[correct]}"
     # With baselines not all pairs with the best system are tested.
     top = [] if found.comparisons["t"].baselines else [Column("top_group", "top group", "count")]
     tests = Table(
@@ -752,7 +753,8 @@ def critical_difference(result: ComparisonResult) -> Any:
         letter_groups(found.letters),
         axis=f"mean {found.measure}",
         title=_title(found),
-        subtitle=[_noted("bars join systems of which no two differ significantly", note)],
+        subtitle=[_noted(f"bars join systems of which no two differ significantly; {BLUE_POINTS}", note)],
+        best=found.top_group,
         best_is_high=not found.lower_is_better,
     )
 
@@ -775,9 +777,7 @@ def topics(result: ComparisonResult) -> Any:
     """The differences on every topic: of the best system from the second, or of the best candidates from a baseline."""
     found, _ = _only(result)
     if found.by_topic is None:
-        raise RequestError(
-            "estimates from human labels and a judge's are not differences on topics", fix="Choose another chart."
-        )
+        raise RequestError("this comparison is not made of differences on shared topics", fix="Choose another chart.")
     return differences_by_topic(found, title=_title(found))
 
 

@@ -14,7 +14,13 @@ from cranfield.methods.contrasts.clusters import DesignEffect
 from cranfield.methods.names import with_correction
 from cranfield.questions.leaderboard import LeaderboardResult
 from cranfield.rendering.charts import BLUE, GREY, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
-from cranfield.rendering.comparison_document import design_sentences, design_summary, has_short_letters, letter_groups
+from cranfield.rendering.comparison_document import (
+    BLUE_POINTS,
+    design_sentences,
+    design_summary,
+    has_short_letters,
+    letter_groups,
+)
 from cranfield.rendering.document import Column, Document, Table, View, known, of_measure
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.terminal import shortened_names
@@ -366,6 +372,8 @@ def critical_difference_chart(result: LeaderboardResult) -> Any:
             letter_groups(board.comparison.letters),
             axis=axis,
             title=f"{_tasks(board)}, {_test(board)}; bars join systems of which no two are separable{some}",
+            subtitle=[BLUE_POINTS],
+            best=board.comparison.top_group,
             best_is_high=not board.lower_is_better,
         )
     systems = [(board.systems[at], float(found.average_ranks[at])) for at in found.order.tolist()]

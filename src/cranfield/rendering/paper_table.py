@@ -25,14 +25,15 @@ CITATIONS = {
     "permutation": "Smucker2007",
 }
 """Of tests."""
+STAR = "*"
 DAGGERS = "†‡§¶"  # one for each baseline
 
 
 def paper_table(comparisons: Mapping[str, Comparison], shown: Table | None = None) -> Table:
     """One row per system, in the order of the first measure, and one column per measure, all with their marks.
 
-    Up to 26 systems have letters, and a score has those of the systems that are significantly worse; more have the
-    numbers of groups of systems that do not differ; with baselines a dagger marks a system that is significantly
+    Up to 26 systems have letters, and a score has those of the systems that are significantly worse; of more a star
+    marks those that may be the best; with baselines a dagger marks a system that is significantly
     better than one (above the line) or worse (below it). ``shown`` is a table of scores that the marks go into, with
     the system in its first column, in place of one of means.
     """
@@ -67,7 +68,7 @@ def _titles(names: Sequence[str]) -> dict[str, str]:
 
 
 def _row_signs(found: Comparison, systems: Sequence[str]) -> dict[str, str]:
-    """The sign of every system that others are marked with; none where groups are numbered."""
+    """The sign of every system that others are marked with; none where there are too many."""
     if found.baselines:
         signs = DAGGERS if len(found.baselines) <= len(DAGGERS) else ascii_lowercase
         return dict(zip(found.baselines, signs, strict=False))
@@ -77,7 +78,7 @@ def _row_signs(found: Comparison, systems: Sequence[str]) -> dict[str, str]:
 def _marks(found: Comparison, systems: Sequence[str], signs: Mapping[str, str]) -> list[Mark]:
     best = (np.nanmin if found.lower_is_better else np.nanmax)(found.means)
     rank = {system: at for at, system in enumerate(found.systems)}
-    above, below = _differences(found, signs) if signs else (dict(zip(found.systems, found.letters, strict=False)), {})
+    above, below = _differences(found, signs) if signs else (dict.fromkeys(found.top_group, STAR), {})
     return [
         Mark(bool(found.means[rank[system]] == best), above.get(system, ""), below.get(system, ""))
         if system in rank
@@ -136,7 +137,7 @@ def _note(found: Comparison, signs: Mapping[str, str], *, has_signs: bool) -> st
         return f"No two systems differ significantly {test}."
     if signs:
         return f"Letters: the systems that are significantly worse {test}."
-    return f"Systems share a letter exactly when they do not differ significantly {test}."
+    return f"{STAR}: with {100 * (1 - found.alpha):.4g} % confidence one of these is the best (one-sided t tests)."
 
 
 def _or(names: Iterable[str]) -> str:

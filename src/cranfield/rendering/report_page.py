@@ -76,7 +76,7 @@ def _wordy(spec: dict[str, Any]) -> bool:
     domains = [
         name
         for layer in [spec, *spec.get("layer", [])]
-        for name in layer.get("encoding", {}).get("color", {}).get("scale", {}).get("domain", [])
+        for name in (layer.get("encoding", {}).get("color", {}).get("scale") or {}).get("domain", [])
     ]
     return max((len(str(name)) for name in domains), default=0) > 16
 
