@@ -194,8 +194,6 @@ def power(
             _check_clusters(judge_correlation=judge)
             cards, few = _cluster_cards(tables.only, test=test, topics=topics, systems=systems, **given)
             warnings = (*warnings, *few)
-        elif any(card.test == "max-t" for card in cards):
-            warnings = (*warnings, *tables.raised_criticals(given["alpha"][0]))
     labels = () if judge is None else judge.cards(cards)
     cautions = () if judge is None else judge.cautions(labels)
     return PowerResult(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -442,15 +442,9 @@ def size(
         request=request,
         pilot=pilot,
         inputs=_defaults(request),
-        warnings=(*tables.warnings, *sources.averaged(columns), *_stricter(tables, pilot)),
+        warnings=(*tables.warnings, *sources.averaged(columns)),
     )
     return result if costs is None else _with_judge(result, judge_correlation, costs, measured)
-
-
-def _stricter(tables: sources.Tables, pilot: Sequence[PilotSize]) -> tuple[Caution, ...]:
-    """Warnings about a test that is stricter on the pilot's scores than it is planned."""
-    alphas = [float(each.size.inputs["alpha"].flat[0]) for each in pilot if each.size.method.test == "max-t"]
-    return tables.raised_criticals(alphas[0]) if alphas else ()
 
 
 def _with_replicates(

@@ -171,14 +171,6 @@ class Tables:
 
         return estimate_variance(self.by_name)
 
-    def raised_criticals(self, alpha: float) -> tuple[Caution, ...]:
-        """Warnings about measures on which max-t is stricter than it is planned."""
-        from cranfield.methods.contrasts.assumptions import raised_critical
-
-        whole = {name: table for name, table in self.measures.items() if table[0].stored is None}
-        found = (raised_critical(table.of(at), alpha, measure=name) for name, (table, at) in whole.items())
-        return tuple(each for each in found if each is not None)
-
 
 @dataclass(frozen=True, kw_only=True)
 class BestPerTeam:

@@ -541,7 +541,7 @@ def _average_ranks(values: Array) -> Array:
 
 
 def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[Caution]:
-    if comparison.correct in ("bh", "none") and comparison.test not in FAMILY and len(comparison.pairs) > 1:
+    if comparison.correct in ("bh", "by", "none") and comparison.test not in FAMILY and len(comparison.pairs) > 1:
         yield Caution(
             "ranks-apart",
             "without control of the family-wise error rate, the best and worst ranks do not hold together",

@@ -8,14 +8,8 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import Caution
-from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import all_pairs, pair_count
-from cranfield.methods.contrasts.resampling import Studentised, critical_value, exceeded, streams
 from cranfield.methods.variance.components import products, system_effects
-from cranfield.runtime.random import sequence
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
-from cranfield.stats.family import FEW_TO_RESAMPLE, max_t_level
-from cranfield.stats.tails import normal_critical, t_critical
 from cranfield.types import Array
 
 MOST_RESAMPLES = 10_000_000  # that can be asked for
@@ -56,33 +50,6 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
     )
 
 
-def raised_critical(scores: Array, alpha: float, *, measure: str) -> Caution | None:
-    """Warn if max-t on these scores requires a clearly larger |t| than on normal ones, for which it is planned."""
-    topics, systems = scores.shape
-    if systems < 3 or topics * pair_count(systems) > MOST_DIFFERENCES:
-        return None
-    pairs = Pairs(scores, all_pairs(systems))
-    estimate = pairs.fit()
-    places = np.flatnonzero(estimate.is_tested)
-    if not len(places):
-        return None
-    resampler = Studentised(pairs, estimate, np.abs(estimate.t))
-    largest = np.sort(exceeded(resampler, places, streams(LOOKS), sequence(1, "planning", "max-t")).largest)
-    by_holm = float(t_critical(alpha / 2 / len(places), topics - 1))
-    critical = by_holm if topics < FEW_TO_RESAMPLE else min(critical_value(largest, alpha), by_holm)
-    planned = float(t_critical(max_t_level(alpha, systems, topics) / 2, topics - 1))
-    if critical <= RAISED * planned:
-        return None
-    power = float(special.ndtr(planned + normal_critical(0.2) - critical))
-    return Caution(
-        "raised-critical-value",
-        f"{measure}: on these {topics:,} topics max-t requires |t| ≥ {critical:.2f}, but it is planned for normal "
-        f"scores, with |t| ≥ {planned:.2f}: where the plan says power 0.80, it is about {power:.2f}. Systems that "
-        "differ on few topics, and differences with heavy tails, have this effect",
-        "Leave out near-identical systems, or check the design: `verify()`.",
-    )
-
-
 def too_few_topics(topics: int, pairs: int, correct: str, alpha: float) -> Caution | None:
     """Warn if the smallest possible p of a sign test, 2 / 2ⁿ, is not significant."""
     tests = pairs if correct == "holm" else 1
@@ -104,7 +71,7 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
         "topics-ignored",
         f"all systems have the same topics, and this test ignores it: it finds {found:,} pairs, where the blocked "
         f"test finds {blocked:,}",
-        'Leave out `test="unpaired"` unless every system had its own topics.',
+        "Leave out `test` unless every system had its own topics.",
     )
 
 
@@ -185,7 +152,6 @@ def box_epsilon(scores: Matrix) -> tuple[float, float]:
     - S. John, "The distribution of a statistic used for testing sphericity of normal distributions", Biometrika 59
       (1972), 169–173.
     """
-    from scipy import special
 
     topics, systems = scores.shape
     df, rank = topics - 1, systems - 1

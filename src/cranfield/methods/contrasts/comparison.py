@@ -20,7 +20,7 @@ from cranfield.methods.contrasts.assumptions import (
 )
 from cranfield.methods.contrasts.clusters import DesignEffect, RobustPairs, TopicDesign, check_robust_test, design_of
 from cranfield.methods.contrasts.corrections import correction, covered
-from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_student
+from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_max_t, by_student
 from cranfield.methods.contrasts.estimates import GREATER, WITHIN, Estimate
 from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide, find_threshold
 from cranfield.methods.contrasts.paired import Pairs
@@ -529,7 +529,7 @@ def compare(
         systems=names,
         denominator="sd within systems" if test in UNPAIRED_TESTS else "sd of the differences",
         baselines=baselines,
-        seed=seed if test in RESAMPLED else None,
+        seed=seed if found.get("resamples") else None,
         is_mcnemar=test == "sign" and _is_passes(whole(scores)),
         by_topic=None if test in UNPAIRED_TESTS else _by_topic(table, scores, order, _contrasts(names, baselines, 1)),
         **{**found, "warnings": tuple(each for each in found["warnings"] if each)},
@@ -627,7 +627,7 @@ def _held(pairs: Pairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]
         "intervals": _intervals(pairs, half_width, asked.alpha),
         "pairs": tested,
         "interval": found.interval,
-        "resamples": found.resamples or (asked.drawing.resamples if test in RESAMPLED else None),
+        "resamples": asked.drawing.resamples if test == "tukey-permutation" else found.resamples,
         "warnings": _cautions(pairs, names, asked),
         **asked.shown(estimate),
     }
@@ -661,9 +661,12 @@ def _on_demand(scores: Matrix, names: tuple[str, ...], asked: _Asked) -> dict[st
 
 
 def robust_comparison(robust: RobustPairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
-    """The same by t with robust standard errors."""
+    """The same by t with robust standard errors, or where topics are independent and count the same by max-t."""
     estimate = robust.fit()
-    found = by_student(estimate, correct=asked.correct, alpha=asked.alpha)
+    if asked.test == "max-t":
+        found = by_max_t(robust, estimate, alpha=asked.alpha, drawing=asked.drawing)
+    else:
+        found = by_student(estimate, correct=asked.correct, alpha=asked.alpha)
     tested = held_pairs(robust.contrasts, len(names), estimate, found, effect_size=robust.effect_size, wins=robust.wins)
     return {
         "means": robust.design.shares @ robust.values,
@@ -729,9 +732,12 @@ def _unpaired(unpaired: UnpairedMeans, names: tuple[str, ...], asked: _Asked) ->
     tested = held_pairs(
         unpaired.contrasts, len(names), estimate, found, effect_size=unpaired.effect_size, wins=unpaired.wins
     )
+    if asked.test == "tukey-kramer":
+        tested = replace(tested, columns=replace(tested.columns, standard_error=unpaired.pooled().standard_error))
     own = np.sqrt(unpaired.squares / (unpaired.counts - 1) / unpaired.counts)
     cautions = []
     if np.isfinite(unpaired.scores).all():
+        cautions.append(nothing_to_tell(unpaired.scores))
         shared = by_student(Pairs(unpaired.scores, unpaired.contrasts).fit(), correct=asked.correct, alpha=asked.alpha)
         cautions.append(unpaired_loses(int(found.shown.sum()), int(shared.shown.sum())))
     return {

@@ -66,10 +66,11 @@ class Verdicts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Drawing:
-    """How a test by resampling draws: at first this many resamples, and more where a verdict depends on the seed."""
+    """How a test by resampling draws: at first this many resamples, and ``further`` where the seed would decide."""
 
     resamples: int = RESAMPLES
     seed: Seed = 1
+    further: bool = True
     progress: Progress | None = None
 
 
@@ -177,7 +178,7 @@ def by_max_t(
     """
     by_holm = by_student(estimate, correct="holm", alpha=alpha, shows=shows, margin=margin)
     if estimator.topics < FEW_TO_RESAMPLE or not estimate.is_tested.any():
-        return replace(by_holm, correct="none", resamples=drawing.resamples)
+        return replace(by_holm, correct="none")
     resampler = _studentised(estimator, estimate, shows=shows, margin=margin)
     tested = np.flatnonzero(estimate.is_tested)
     places = tested[np.argsort(resampler.observed[tested], kind="stable")]  # the least first, as steps go down to it
@@ -188,18 +189,21 @@ def by_max_t(
 
     drawn = draw_enough(resampler, places, decided, drawing, alpha=alpha, family=1, together=True)
     p_adjusted = np.ones(len(by_holm.p_value))
-    stepped = np.minimum(drawn.p_value, bonferroni)
+    stepped = np.maximum(np.minimum(drawn.p_value, bonferroni), by_holm.p_value[places])  # at least Student's own
     p_adjusted[places] = np.maximum.accumulate(stepped[::-1])[::-1]  # the largest t is decided first
     rest = places[p_adjusted[places] > alpha]
     rest = rest if len(rest) else places[:1]  # all are shown: the last step was about the least
     largest = exceeded(resampler, rest, doubled(drawing.resamples, drawn.resamples), drawing.seed).largest
-    by_t = t_critical(alpha / ((2 if shows == TWO_SIDED else 1) * len(rest)), estimate.df)
-    critical = np.minimum(critical_value(np.sort(largest), alpha), by_t)
+    alone, by_t = (
+        t_critical(alpha / ((2 if shows == TWO_SIDED else 1) * count), estimate.df) for count in (1, len(rest))
+    )
+    critical = np.maximum(np.minimum(critical_value(np.sort(largest), alpha), by_t), alone)
     made = simultaneous(estimate, by_holm.p_value, p_adjusted, critical, alpha)
     if shows == GREATER:
-        upper = np.where(estimate.is_tested, np.inf, np.nan)
-        made = replace(made, upper=upper, interval=f"{covered(alpha)}, one-sided")
-    return replace(made, margin=margin, resamples=drawn.resamples)
+        made = replace(made, upper=np.where(estimate.is_tested, np.inf, np.nan), margin=margin)
+    kind = "one-sided" if shows == GREATER else "last step of max-t"
+    interval = f"{covered(alpha)}, {kind}" if shows == GREATER else f"{covered(alpha)} ({kind})"
+    return replace(made, interval=interval, resamples=drawn.resamples)
 
 
 def _studentised(estimator: Estimator, estimate: Estimate, *, shows: str, margin: float) -> Studentised:
@@ -246,11 +250,14 @@ def draw_enough(
     """
     counts, totals = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
     most = max(FURTHER * drawing.resamples, math.ceil(4 * family / alpha))
-    most = min(most, max(drawing.resamples, MOST_STATISTICS // max(len(places), 1))) if together else most
+    if together:
+        most = min(most, max(drawing.resamples, MOST_STATISTICS // max(len(places), 1)))
+    if not drawing.further:
+        most = drawing.resamples
     chosen, new = np.arange(len(places)), streams(drawing.resamples)
     drawn = list(new)
     while len(chosen):
-        options: dict[str, Any] = {"together": together, "progress": drawing.progress}
+        options: dict[str, Any] = {"together": together, "progress": None if totals.any() else drawing.progress}
         counts[chosen] += exceeded(resampler, places[chosen], new, drawing.seed, **options).counts
         total = totals[chosen] = sum(size for _, size in drawn)
         if 2 * total > most:

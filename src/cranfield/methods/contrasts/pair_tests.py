@@ -24,6 +24,7 @@ from cranfield.methods.contrasts.rank_tests import RANK_TESTS
 from cranfield.methods.contrasts.resampling import Swapped, shuffled_ranges
 from cranfield.methods.contrasts.thresholds import PermutationThreshold, Threshold, TukeyThreshold
 from cranfield.methods.contrasts.tukey import ErrorTerm
+from cranfield.methods.contrasts.unpaired import UnpairedMeans
 from cranfield.stats.studentized import dunnett_critical, dunnett_tail
 from cranfield.types import Array
 
@@ -43,6 +44,10 @@ def decide(
         return by_bootstrap(pairs, pairs.fit(), correct=correct, alpha=alpha, shows=shows, drawing=drawing)
     if test == "dunnett":
         return _dunnett(pairs, alpha)
+    if test == "tukey-kramer":
+        return UnpairedMeans(pairs.held, pairs.contrasts).tukey_kramer(alpha)
+    if test == "unpaired":
+        return by_student(UnpairedMeans(pairs.held, pairs.contrasts).fit(), correct=correct, alpha=alpha, shows=shows)
     if test in ONE_THRESHOLD:
         return _by_threshold(pairs, find_threshold(pairs, test, alpha=alpha, drawing=drawing), alpha)
     by_t = by_student(pairs.fit(), correct=correct, alpha=alpha, shows=shows)

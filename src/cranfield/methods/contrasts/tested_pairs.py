@@ -22,6 +22,7 @@ from cranfield.scores.stored import Matrix, fold, some_rows, whole
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
+SAME_T = 1e-9  # of t: that of near-identical systems, from products of scores, is known no better
 _RUN = 16  # pairs in the order of |t| that share a place in memory
 
 
@@ -343,12 +344,13 @@ class HolmRule:
 
     def _adjusted(self, t: Array) -> Array:
         """Holm's adjusted p: the largest of p times the number of pairs that remain, over all larger |t|."""
-        place = np.minimum(np.searchsorted(self._negative_t, -t * (1 + 1e-12), side="left"), self._count - 1)
+        place = np.searchsorted(self._negative_t, -t * (1 + SAME_T), side="left")  # how many are larger
         run = place // _RUN
         before = np.where(run > 0, self._highest[np.maximum(run - 1, 0)], 0.0)
         within = run[:, np.newaxis] * _RUN + np.arange(_RUN)
-        stepped = np.where(within <= place[:, np.newaxis], self._stepped(np.minimum(within, self._count - 1)), 0.0)
-        return np.asarray(np.minimum(np.maximum(before, stepped.max(axis=1)), 1.0))
+        stepped = np.where(within < place[:, np.newaxis], self._stepped(np.minimum(within, self._count - 1)), 0.0)
+        own = 2 * special.stdtr(self._df, -t) * np.maximum(self._count - place, 1)
+        return np.asarray(np.minimum(np.maximum(own, np.maximum(before, stepped.max(axis=1))), 1.0))
 
     def verdicts(self, pairs: Pairs, places: Array) -> dict[str, Array]:
         estimate = pairs.fit()

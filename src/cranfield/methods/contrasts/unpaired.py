@@ -60,6 +60,12 @@ class UnpairedMeans:
         df = np.divide(np.square(first + second), parts, out=np.ones_like(parts), where=parts > 0)
         return Estimate(value=self.contrasts.of(self.means), standard_error=np.sqrt(first + second), df=df)
 
+    def pooled(self) -> Estimate:
+        """The same by one variance within all systems."""
+        share, df = 1 / self.counts, float(self.counts.sum() - len(self.counts))
+        error = np.sqrt(self.within * (share[self.contrasts.first] + share[self.contrasts.second]))
+        return Estimate(value=self.contrasts.of(self.means), standard_error=error, df=np.full(len(error), df))
+
     def tukey_kramer(self, alpha: float) -> Verdicts:
         """The studentised range on one variance for all systems, whatever their numbers of topics.
 
@@ -68,10 +74,8 @@ class UnpairedMeans:
         - C. Y. Kramer, "Extension of multiple range tests to group means with unequal numbers of replications",
           Biometrics 12 (1956), 307–310.
         """
-        systems, df = len(self.counts), float(self.counts.sum() - len(self.counts))
-        share = 1 / self.counts
-        error = np.sqrt(self.within * (share[self.contrasts.first] + share[self.contrasts.second]))
-        estimate = Estimate(value=self.contrasts.of(self.means), standard_error=error, df=np.full(len(error), df))
+        estimate, systems = self.pooled(), len(self.counts)
+        df = float(estimate.df[0])
         statistic = np.minimum(np.abs(estimate.t) * np.sqrt(2), 1e9)
         p_value = studentized_range_tail(statistic, systems, df)
         return simultaneous(estimate, p_value, p_value, critical_range(alpha, systems, df) / np.sqrt(2), alpha)

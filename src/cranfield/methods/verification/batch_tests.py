@@ -384,7 +384,7 @@ class MaxTTest:
         scores = tally.all
         contrasts = all_pairs(scores.shape[2])
         # All collections of a batch are resampled alike, each as if it were alone.
-        drawing = Drawing(resamples=self.resamples, seed=self.seed)
+        drawing = Drawing(resamples=self.resamples, seed=self.seed, further=False)
         significant, t = [], []
         for at in range(scores.shape[1]):
             pairs = Pairs(np.ascontiguousarray(scores[:, at]), contrasts)
@@ -418,7 +418,7 @@ class PairTest:
         gaps = tally.all
         collections = gaps.shape[1]
         pairs = Pairs(np.column_stack([gaps, np.zeros(len(gaps))]), against(collections + 1, [collections]))
-        drawing = Drawing(resamples=max(self.resamples, 1), seed=self.seed)
+        drawing = Drawing(resamples=max(self.resamples, 1), seed=self.seed, further=False)
         p_value = decide(pairs, self.name, correct="none", alpha=self.alpha, drawing=drawing).p_value
         right = gaps.mean(axis=0) > 0
         if self.sides == 1:
@@ -432,7 +432,7 @@ Test = FTest | TukeyTest | SampledTest | DunnettTest | HolmTest | MaxTTest | Tuk
 
 TITLES = {
     **PLANNED_TEST_TITLES,
-    **TEST_TITLES,
+    **{name: title for name, title in TEST_TITLES.items() if name != "unpaired"},
     "anova": "one-way ANOVA's F",
     "blocked": "two-way ANOVA's F, topics as blocks",
     **{name: f"Tukey's HSD on the error of {name}" for name in SHARD_MODELS},

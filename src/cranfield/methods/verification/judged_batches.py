@@ -140,7 +140,7 @@ class JudgedTest:
         for at in range(collections):
             mine = JudgedScores(human=human[:, at], judge=judge[:, at], rows=np.arange(n))
             pairs = JudgedPairs(mine, contrasts)
-            drawing = Drawing(resamples=self.resamples, seed=sequence(seed, "max-t", at))
+            drawing = Drawing(resamples=self.resamples, seed=sequence(seed, "max-t", at), further=False)
             with on(Threads(1)):  # this is a task already
                 significant[at] = by_max_t(pairs, pairs.fit(), alpha=self.alpha, drawing=drawing).shown
             t[at] = pairs.fit().t
