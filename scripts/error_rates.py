@@ -18,9 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import read_scores
-from cranfield.methods.contrasts import maxima
-from cranfield.methods.contrasts.families import Pairs, judge
-from cranfield.methods.contrasts.maxima import resampled_p
+from cranfield.methods.contrasts import resampling
+from cranfield.methods.contrasts.decisions import Drawing
+from cranfield.methods.contrasts.pair_tests import decide
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import against, all_pairs
+from cranfield.methods.contrasts.resampling import resampled_p
 from cranfield.runtime.random import Seed, generator, sequence
 
 Array = npt.NDArray[Any]
@@ -77,22 +80,22 @@ def populations(shared: Path | None) -> dict[str, Draw]:
 
 
 def named(test: str, pairs: Pairs, seed: Seed) -> Array:
-    return judge(pairs, test, alpha=ALPHA, resamples=RESAMPLES, seed=seed).p_adjusted
+    return decide(pairs, test, alpha=ALPHA, drawing=Drawing(resamples=RESAMPLES, seed=seed)).p_adjusted
 
 
 def plain_bootstrap(pairs: Pairs, seed: Seed) -> Array:
     """max-t without its floor under the variance of a resample."""
-    floor, maxima.LEAST_VARIANCE = maxima.LEAST_VARIANCE, 1e-12
+    floor, resampling.LEAST_VARIANCE = resampling.LEAST_VARIANCE, 1e-12
     try:
         return named("max-t", pairs, seed)
     finally:
-        maxima.LEAST_VARIANCE = floor
+        resampling.LEAST_VARIANCE = floor
 
 
 def flipped(pairs: Pairs, seed: Seed) -> Array:
     """The other form of max-t: signs of whole centred rows flipped, so that Σd² stays and only means change."""
     n, vary = pairs.topics, pairs.sd > 0
-    centred = pairs.scores - pairs.scores.mean(axis=0)
+    centred = pairs.held - pairs.means
     means = (generator(seed).integers(0, 2, (RESAMPLES, n)) * 2.0 - 1.0) @ centred / n
     gaps = means[:, pairs.first[vary]] - means[:, pairs.second[vary]]
     share = (gaps**2 / (pairs.sd[vary] ** 2 * (n - 1) / n)).max(axis=1, initial=0.0)
@@ -124,17 +127,13 @@ def rates(draw: Draw, topics: int, tables: int, seed: Seed) -> dict[str, tuple[f
     wrong, found = (dict.fromkeys((*TESTS, "Dunnett, a baseline"), 0.0) for _ in range(2))
     for number in range(tables):
         scores = draw(generator(seed, "scores", number), topics)
-        all_pairs = np.triu_indices(scores.shape[1], k=1)
-        others = np.arange(1, scores.shape[1])
-        with_first = (others, np.zeros_like(others))
+        every, with_first = all_pairs(scores.shape[1]), against(scores.shape[1], [0])
         for total, shifted in ((wrong, False), (found, True)):
-            values = spread_means(scores, Pairs(scores, *all_pairs)) if shifted else scores
-            kinds: dict[str, tuple[Test, Pairs]] = {
-                name: (test, Pairs(values, *all_pairs)) for name, test in TESTS.items()
-            }
+            values = spread_means(scores, Pairs(scores, every)) if shifted else scores
+            kinds: dict[str, tuple[Test, Pairs]] = {name: (test, Pairs(values, every)) for name, test in TESTS.items()}
             kinds["Dunnett, a baseline"] = (
                 lambda pairs, stream: named("dunnett", pairs, stream),
-                Pairs(values, *with_first),
+                Pairs(values, with_first),
             )
             for name, (test, pairs) in kinds.items():
                 significant = test(pairs, sequence(seed, name, number)) <= ALPHA

@@ -17,7 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import read_scores
-from cranfield.methods.contrasts.gates import Contrasts, bound, contrasts
+from cranfield.methods.contrasts.decisions import Drawing
+from cranfield.methods.contrasts.gates import gate_verdicts
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import against
 from cranfield.methods.design.formulas import difference_method
 from cranfield.methods.design.sample_size import solve
 from cranfield.runtime.random import Seed, generator, sequence
@@ -54,9 +57,11 @@ def margin_of(topics: int) -> float:
 
 def passing(gaps: Array, margin: float, test: str, seed: Seed) -> float:
     """The share of the columns that pass; each is a gate of its own."""
-    found: Contrasts = contrasts(gaps, np.zeros_like(gaps), design=None)
-    asked: dict[str, Any] = {"correct": "none", "alpha": ALPHA, "resamples": RESAMPLES, "seed": seed}
-    return float(bound(found, margin=margin, test=test, **asked).shown.mean())
+    topics, count = gaps.shape
+    pairs = Pairs(np.column_stack([gaps, np.zeros(topics)]), against(count + 1, [count]))
+    drawing = Drawing(resamples=RESAMPLES, seed=seed)
+    found = gate_verdicts(pairs, margin=margin, test=test, correct="none", alpha=ALPHA, drawing=drawing)
+    return float(found.shown.mean())
 
 
 def rates(runs: Array, topics: int, draws: int, seed: Seed) -> dict[str, tuple[float, float]]:

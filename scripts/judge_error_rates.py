@@ -30,6 +30,7 @@ from cranfield.methods.judging import (
     favour,
 )
 from cranfield.methods.judging.estimators import ESTIMATORS, Moments
+from cranfield.methods.judging.label_design import LabelCosts
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores.evaluation import score_collection
 from cranfield.stats.tails import t_critical
@@ -339,7 +340,9 @@ def show_design(draws: int, seed: int) -> None:
     print(f"Designs for a difference of .05, sd .15, power .80, costs 10 and 0.1; {draws:,} simulated collections\n")
     print("| r | n | N | cost | people alone | power | simulated |\n|---|---|---|---|---|---|---|")
     for r in (0.3, 0.6, 0.9):
-        found = design_for_power(0.05, 0.15, r, human_cost=10, judge_cost=0.1)
+        found = design_for_power(0.05, 0.15, r, LabelCosts(human=10, judge=0.1))
+        if found.topics is None:
+            continue
         power = simulated_power(
             found.topics,
             found.judged_topics,

@@ -16,7 +16,9 @@ import argparse
 import numpy as np
 from scipy import special
 
-from cranfield.methods.contrasts.maxima import CentredPairs, largest_t, resampled_critical
+from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import all_pairs
+from cranfield.methods.contrasts.resampling import Studentised, critical_value, exceeded, streams
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.stats.family import tukey_level
 
@@ -28,15 +30,14 @@ FEWEST = 6  # tables of the largest families, which vary the least
 
 def shift(systems: int, topics: int, tables: int, seed: Seed) -> float:
     """log of the level that the mean critical value leaves to one pair, over that for many topics."""
-    first, second = np.triu_indices(systems, k=1)
-    critical = []
+    contrasts, critical = all_pairs(systems), []
     for number in range(tables):
         scores = generator(seed, "scores", number).normal(size=(topics, systems))
-        rows = CentredPairs(
-            scores - scores.mean(axis=0), first, second, (scores[:, first] - scores[:, second]).std(axis=0, ddof=1)
-        )
-        largest = largest_t(rows, resamples=RESAMPLES, seed=sequence(seed, "resamples", number))
-        critical.append(resampled_critical(largest, ALPHA))
+        pairs = Pairs(scores, contrasts)
+        estimate = pairs.fit()
+        resampler, places = Studentised(pairs, estimate, np.abs(estimate.t)), np.arange(len(contrasts))
+        found = exceeded(resampler, places, streams(RESAMPLES), sequence(seed, "resamples", number))
+        critical.append(critical_value(np.sort(found.largest), ALPHA))
     level = 2 * special.stdtr(topics - 1, -np.mean(critical))
     return float(np.log(level / tukey_level(ALPHA, systems, np.inf)))
 

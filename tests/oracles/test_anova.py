@@ -12,17 +12,9 @@ import pytest
 
 from cranfield import ScoreTable
 from cranfield.methods.contrasts import MODELS, anova, compare, decompose
-from cranfield.methods.contrasts.pairwise import (
-    benjamini_hochberg,
-    bootstrap,
-    equivalence_p,
-    holm,
-    one_sided,
-    paired_t,
-    permutation,
-    sign,
-    wilcoxon,
-)
+from cranfield.methods.contrasts.comparison import Comparison
+from cranfield.methods.contrasts.corrections import CORRECTIONS
+from cranfield.methods.contrasts.rank_tests import sign, wilcoxon
 
 Array = npt.NDArray[Any]
 R = Path(__file__).parent / "r"
@@ -108,6 +100,19 @@ def test_models_equal_statsmodels_formula_route(scores: Array) -> None:
         assert effect.f == pytest.approx(theirs.loc[names[effect.name], "F"], rel=1e-8)
 
 
+def against_zero(differences: Array, **asked: Any) -> Comparison:
+    """Every column of differences as a system, compared with one whose scores are all 0."""
+    names = tuple(f"s{at}" for at in range(differences.shape[1]))
+    values = np.column_stack([differences, np.zeros(len(differences))])[np.newaxis, ..., np.newaxis]
+    table = ScoreTable(("y",), tuple(map(str, range(len(differences)))), (*names, "zero"), values)
+    return compare(table, baseline="zero", **asked)
+
+
+def in_order(found: Comparison, column: Array) -> Array:
+    """What a comparison says of its pairs, in the order of the columns of differences."""
+    return np.array([column[at] for at in np.argsort([found.systems[at] for at in found.first])])
+
+
 @pytest.fixture(scope="module")
 def differences() -> Array:
     rng = np.random.default_rng(17)
@@ -120,10 +125,11 @@ def test_paired_t_equals_scipy(differences: Array) -> None:
     from scipy import stats
 
     theirs = stats.ttest_1samp(differences, 0.0)
-    ours = paired_t(differences, 0.05)
-    np.testing.assert_allclose(ours.p_value, theirs.pvalue, rtol=1e-10)
+    ours = against_zero(differences, test="t", correct="none")
+    np.testing.assert_allclose(in_order(ours, ours.p_value), theirs.pvalue, rtol=1e-10)
     interval = theirs.confidence_interval(0.95)
-    np.testing.assert_allclose([ours.lower, ours.upper], [interval.low, interval.high], rtol=1e-9)
+    ends = [in_order(ours, end) for end in (ours.lower, ours.upper)]
+    np.testing.assert_allclose(ends, [interval.low, interval.high], rtol=1e-9)
 
 
 @pytest.mark.parametrize("topics", [3, 5, 10, 25, 50])
@@ -132,7 +138,7 @@ def test_wilcoxon_equals_scipys_exact_p_without_ties(topics: int) -> None:
 
     gaps = np.random.default_rng(topics).normal([0.0, 0.2, 0.5, 1.0], 1.0, size=(topics, 4))
     theirs = [stats.wilcoxon(column, method="exact").pvalue for column in gaps.T]
-    np.testing.assert_allclose(wilcoxon(gaps, 0.05).p_value, theirs, rtol=1e-10)
+    np.testing.assert_allclose(wilcoxon(gaps), theirs, rtol=1e-10)
 
 
 def test_wilcoxon_with_ties_equals_scipys_permutation_distribution() -> None:
@@ -141,17 +147,17 @@ def test_wilcoxon_with_ties_equals_scipys_permutation_distribution() -> None:
     gaps = np.random.default_rng(3).integers(-2, 4, size=(10, 5)) / 10
     every = stats.PermutationMethod(n_resamples=np.inf)  # 2¹⁰ patterns of signs
     theirs = [stats.wilcoxon(column[column != 0], method=every).pvalue for column in np.round(gaps, 12).T]
-    np.testing.assert_allclose(wilcoxon(gaps, 0.05).p_value, theirs, rtol=1e-10)
+    np.testing.assert_allclose(wilcoxon(gaps), theirs, rtol=1e-10)
 
 
 def test_five_wins_of_five_are_not_significant_by_wilcoxon() -> None:
-    assert wilcoxon(np.array([[0.1], [0.2], [0.3], [0.05], [0.4]]), 0.05).p_value.tolist() == [0.0625]
+    assert wilcoxon(np.array([[0.1], [0.2], [0.3], [0.05], [0.4]])).tolist() == [0.0625]
 
 
 def test_rounding_makes_no_ties_and_loses_none() -> None:
     exact = np.array([[0.1], [-0.1], [0.2], [0.3], [0.3]])
     rounded = np.array([[0.3 - 0.2], [0.1 - 0.2], [0.2], [0.1 + 0.2], [0.3]])
-    assert wilcoxon(rounded, 0.05).p_value.tolist() == wilcoxon(exact, 0.05).p_value.tolist()
+    assert wilcoxon(rounded).tolist() == wilcoxon(exact).tolist()
 
 
 def test_wilcoxon_of_more_than_50_topics_is_scipys_normal_approximation(differences: Array) -> None:
@@ -159,14 +165,14 @@ def test_wilcoxon_of_more_than_50_topics_is_scipys_normal_approximation(differen
 
     many = np.concatenate([differences, differences[::2] + 0.01])
     theirs = [stats.wilcoxon(np.round(c, 12), method="asymptotic", correction=False).pvalue for c in many.T]
-    np.testing.assert_allclose(wilcoxon(many, 0.05).p_value, theirs, rtol=1e-10)
+    np.testing.assert_allclose(wilcoxon(many), theirs, rtol=1e-10)
 
 
 def test_sign_test_equals_scipys_binomial_test(differences: Array) -> None:
     from scipy import stats
 
     theirs = [stats.binomtest(int((column > 0).sum()), int((column != 0).sum())).pvalue for column in differences.T]
-    np.testing.assert_allclose(sign(differences, 0.05).p_value, theirs, rtol=1e-10)
+    np.testing.assert_allclose(sign(differences), theirs, rtol=1e-10)
 
 
 def test_permutation_equals_the_exact_test_on_all_sign_flips() -> None:
@@ -174,33 +180,93 @@ def test_permutation_equals_the_exact_test_on_all_sign_flips() -> None:
     gaps = rng.normal(0.05, 0.1, size=(10, 1))
     signs = 1 - 2 * ((np.arange(1024)[:, None] >> np.arange(10)) & 1)
     exact = (np.abs(signs @ gaps) >= np.abs(gaps.sum()) - 1e-12).mean()
-    ours = permutation(gaps, 0.05, resamples=40_000, seed=1).p_value[0]
+    found = against_zero(gaps, test="permutation", resamples=40_000)
+    assert found.resamples == 40_000
+    ours = found.p_value[0]
     assert ours == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 40_000))
 
 
 def test_bootstrap_agrees_with_t_on_normal_differences(differences: Array) -> None:
-    ours = bootstrap(differences, 0.05, resamples=20_000, seed=1).p_value
-    np.testing.assert_allclose(ours, paired_t(differences, 0.05).p_value, atol=0.03)
-    assert (ours >= 1 / 20_001).all()  # never 0
+    ours, by_t = (against_zero(differences, test=test, correct="none") for test in ("bootstrap", "t"))
+    np.testing.assert_allclose(ours.p_value, by_t.p_value, atol=0.03)
+    assert (ours.p_value >= by_t.p_value).all()  # never 0
 
 
 def test_equivalence_equals_statsmodels_tost(differences: Array) -> None:
     weightstats = pytest.importorskip("statsmodels.stats.weightstats")
     theirs = [weightstats.DescrStatsW(column).ttost_mean(-0.05, 0.05)[0] for column in differences.T]
-    ours = equivalence_p(differences.mean(axis=0), differences.std(axis=0, ddof=1) / np.sqrt(40), 39, 0.05)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    found = against_zero(differences, correct="none", equivalence=0.05)
+    assert found.equivalence is not None
+    np.testing.assert_allclose(in_order(found, found.equivalence.p_value), theirs, rtol=1e-9)
 
 
 def test_non_inferiority_equals_scipys_one_sided_t(differences: Array) -> None:
     from scipy import stats
 
     theirs = stats.ttest_1samp(differences, -0.05, alternative="greater").pvalue
-    ours = one_sided(differences.mean(axis=0) + 0.05, differences.std(axis=0, ddof=1) / np.sqrt(40), 39)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    found = against_zero(differences, correct="none", non_inferiority=0.05)
+    assert found.non_inferiority is not None
+    np.testing.assert_allclose(in_order(found, found.non_inferiority.p_value), theirs, rtol=1e-9)
 
 
-def test_corrections_equal_statsmodels() -> None:
+@pytest.mark.parametrize(
+    ("correct", "named"), [("holm", "holm"), ("hochberg", "simes-hochberg"), ("bh", "fdr_bh"), ("by", "fdr_by")]
+)
+@pytest.mark.parametrize("digits", [16, 1])
+def test_corrections_equal_statsmodels(correct: str, named: str, digits: int) -> None:
     multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
-    p_values = np.random.default_rng(3).uniform(0, 1, 50) ** 3
-    np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1], rtol=1e-12)
-    np.testing.assert_allclose(benjamini_hochberg(p_values), multipletests(p_values, method="fdr_bh")[1], rtol=1e-12)
+    for count in (1, 2, 50):
+        p_values = np.round(np.random.default_rng(3).uniform(0, 1, count) ** 3, digits)  # with one digit many are equal
+        theirs = multipletests(p_values, method=named)[1]
+        np.testing.assert_allclose(CORRECTIONS[correct](p_values), theirs, rtol=1e-12)
+
+
+# --- systems on topics of their own
+
+
+def own_topics(counts: tuple[int, ...]) -> tuple[ScoreTable, list[Array]]:
+    """Systems with different numbers of topics, of which no two share any."""
+    rng = np.random.default_rng(sum(counts))
+    scores = [rng.normal(0.3 * at, 0.5 + 0.4 * at, count) for at, count in enumerate(counts)]
+    values, start = np.full((sum(counts), len(counts)), np.nan), 0
+    for at, own in enumerate(scores):
+        values[start : start + len(own), at] = own
+        start += len(own)
+    return _as_table(values), scores
+
+
+NUMBERS = [(12, 30, 7, 19), (2, 3, 50), (10, 10, 10)]
+
+
+@pytest.mark.parametrize("counts", NUMBERS)
+def test_welchs_test_of_unequal_numbers_equals_scipys(counts: tuple[int, ...]) -> None:
+    from scipy import stats
+
+    table, scores = own_topics(counts)
+    found, corrected = (compare(table, test="unpaired", correct=correct) for correct in ("none", "holm"))
+    for pair in found.to_dict():
+        first, second = (scores[int(pair[name]) - 1] for name in ("system_a", "system_b"))
+        theirs = stats.ttest_ind(first, second, equal_var=False)
+        ends = theirs.confidence_interval(0.95)
+        assert pair["p_value"] == pytest.approx(theirs.pvalue, rel=1e-10)
+        assert pair["difference"] == pytest.approx(first.mean() - second.mean(), rel=1e-12)
+        assert [pair["lower"], pair["upper"]] == pytest.approx([ends.low, ends.high], rel=1e-9)
+        assert pair["difference"] / pair["standard_error"] == pytest.approx(theirs.statistic, rel=1e-10)
+        assert (pair["wins"], pair["ties"], pair["losses"]) == (0, 0, 0)  # on the topics that they share
+    np.testing.assert_allclose(corrected.p_adjusted, CORRECTIONS["holm"](found.p_value), rtol=1e-12)
+
+
+@pytest.mark.parametrize("counts", NUMBERS)
+def test_tukey_and_kramers_test_of_unequal_numbers_equals_scipys(counts: tuple[int, ...]) -> None:
+    from scipy import stats
+
+    table, scores = own_topics(counts)
+    found = compare(table, test="tukey-kramer")
+    theirs = stats.tukey_hsd(*scores)
+    ends = theirs.confidence_interval(0.95)
+    for pair in found.to_dict():
+        first, second = (int(pair[name]) - 1 for name in ("system_a", "system_b"))
+        assert pair["p_adjusted"] == pytest.approx(theirs.pvalue[first, second], rel=1e-6, abs=1e-9)
+        expected = [ends.low[first, second], ends.high[first, second]]
+        assert [pair["lower"], pair["upper"]] == pytest.approx(expected, rel=1e-5)
+        assert pair["significant"] == (theirs.pvalue[first, second] <= 0.05)

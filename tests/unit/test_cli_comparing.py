@@ -15,7 +15,6 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.contrasts import compare
 from cranfield.methods.contrasts.audits import REASONS, audit
 from cranfield.scores.evaluation import score_collection
 
@@ -43,20 +42,22 @@ def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_compare_ranks_systems_and_lists_all_pairs(scores: str) -> None:
     found = answer("compare", scores)
     assert [row["rank"] for row in found["rows"]] == list(range(1, 13))
-    assert {"system", "score", "lower", "upper", "groups"} <= set(found["rows"][0])
+    told = {"system", "score", "lower", "upper", "rank_lower", "rank_upper", "may_be_best", "letters"}
+    assert told <= set(found["rows"][0])
     assert len(found["pairs"]) == 66
     words = {"system_a", "system_b", "difference", "lower", "upper", "p_adjusted", "significant", "effect_size"}
     assert words <= set(found["pairs"][0])
     assert found["significant_pairs"] == sum(pair["significant"] for pair in found["pairs"])
+    assert found["top_group"] == [row["system"] for row in found["rows"] if row["may_be_best"]]
     assert found["top_group"][0] == found["rows"][0]["system"]
 
 
 def test_the_unpaired_test_says_what_it_loses(scores: str) -> None:
-    assert "ignores that topics are shared" in run("compare", scores, "--test", "unpaired").stdout
-    assert (
-        answer("compare", scores, "--test", "unpaired")["significant_pairs"]
-        < answer("compare", scores)["significant_pairs"]
-    )
+    for test in ("unpaired", "tukey-kramer"):
+        found = answer("compare", scores, "--test", test)
+        (said,) = [each["problem"] for each in found["warnings"] if each["kind"] == "topics-ignored"]
+        assert "all systems have the same topics, and this test ignores it" in said
+        assert found["significant_pairs"] < answer("compare", scores)["significant_pairs"]
 
 
 @pytest.mark.parametrize("extra", [[], ["--chart", "matrix"]])
@@ -181,24 +182,13 @@ def warned(*arguments: str) -> dict[str, str]:
     return {warning["kind"]: warning["problem"] + warning["fix"] for warning in answer(*arguments)["warnings"]}
 
 
-def test_too_few_resamples_are_warned_about_with_how_many_are_enough(scores: str) -> None:
-    few = ("compare", scores, "--test", "bootstrap", "--resamples", "1000")
-    assert "1,319" in warned(*few)["too-few-resamples"]  # 66 pairs / 0.05 − 1
-    assert "too-few-resamples" not in warned(*few[:-1], "1319")
-    assert "unless 2 have" in warned(*few, "--correct", "bh")["too-few-resamples"]
-    assert not warned(*few, "--correct", "none")
-    assert "no pair can be significant" in warned(*few, "--correct", "none", "--alpha", "0.0005")["too-few-resamples"]
-    assert "too-few-resamples" not in warned("compare", scores, "--test", "tukey-permutation", "--resamples", "1000")
-    assert "too-few-resamples" in warned("compare", scores, "--test", "max-t", "--alpha", "0.005", "--resamples", "100")
-
-
-def test_enough_resamples_can_find_a_pair_and_one_less_cannot() -> None:
-    values = np.random.default_rng(1).normal([0, 9, 0, 0], 0.01, size=(1, 30, 4))[..., np.newaxis]
-    table = cranfield.ScoreTable(("x",), tuple(map(str, range(30))), tuple("abcd"), values)
-    for count, found in ((119, True), (118, False)):
-        result = compare(table, test="permutation", resamples=count)
-        assert result.significant.any() == found
-        assert bool(result.warnings) != found
+@pytest.mark.parametrize("test", ["bootstrap", "permutation", "max-t"])
+def test_few_resamples_need_no_warning_as_more_are_drawn_where_they_do_not_decide(scores: str, test: str) -> None:
+    few, many = (answer("compare", scores, "--test", test, "--resamples", count) for count in ("100", "20000"))
+    assert few["warnings"] == many["warnings"] == []
+    assert 100 <= few["resamples"] <= 4 * 66 / 0.05 + 1
+    assert few["significant_pairs"] > 0
+    assert abs(few["significant_pairs"] - many["significant_pairs"]) <= 2
 
 
 def test_too_few_topics_for_a_test_of_signs_are_warned_about(write: Callable[[str, str], str]) -> None:
@@ -208,7 +198,7 @@ def test_too_few_topics_for_a_test_of_signs_are_warned_about(write: Callable[[st
 
 
 def test_the_unpaired_warning_counts_what_is_lost(scores: str) -> None:
-    asked = (("--test", "tukey"), ("--test", "unpaired"))
+    asked = (("--test", "t"), ("--test", "unpaired"))
     blocked, unpaired = (answer("compare", scores, *more)["significant_pairs"] for more in asked)
     text = warned("compare", scores, "--test", "unpaired")["topics-ignored"]
     assert f"finds {unpaired} pairs" in text
@@ -223,20 +213,30 @@ def test_an_audit_says_why_with_numbers(scores: str) -> None:
     assert all(set(row["reasons"]) <= set(REASONS) for row in found["rows"])
     counted = Counter(reason for row in found["rows"] for reason in row["reasons"])
     assert counted == found["reasons"]["AP"]
-    lost = [row for row in found["rows"] if "unpaired" in row["missed_by"] and "tukey" in row["found_by"]]
+    lost = [row for row in found["rows"] if "unpaired" in row["missed_by"] and "t" in row["found_by"]]
     assert lost
     assert all("shared" in row["reasons"] for row in lost)
     text = run("compare", scores, "--audit", "--resamples", "2000").stdout
     assert "why verdicts change" in text
 
 
-def test_an_audit_does_not_count_tests_that_could_find_nothing(scores: str) -> None:
-    found = answer("compare", scores, "--audit", "--resamples", "100")
+def test_an_audit_does_not_count_tests_that_could_find_nothing(write: Callable[[str, str], str]) -> None:
+    rows = [f"{at},{0.1 + at / 100},{0.2 + at * at / 1000},{0.9 - at / 77}" for at in range(5)]
+    path = write("five.csv", "\n".join(["topic,a,b,c", *rows]) + "\n")
+    found = answer("compare", path, "--audit", "--resamples", "100")
     not_informative = [row["test"] for row in found["tests"] if row["not_informative"]]
-    assert not_informative == ["bootstrap", "permutation"]
+    assert not_informative == ["sign", "permutation"]
+    assert found["rows"]
     assert not any(set(not_informative) & {*row["missed_by"], *row["found_by"]} for row in found["rows"])
-    assert "too-few-resamples" in [warning["kind"] for warning in found["warnings"]]
-    assert "an audit runs every test" in refused("compare", scores, "--audit", "--test", "t")
+    assert "too-few-topics" in [warning["kind"] for warning in found["warnings"]]
+    assert "an audit runs every test" in refused("compare", path, "--audit", "--test", "t")
+
+
+@pytest.mark.parametrize("correct", ["holm", "hochberg", "bh", "by", "none"])
+def test_an_audit_takes_every_correction_and_names_it(scores: str, correct: str) -> None:
+    done = run("compare", scores, "--audit", "--resamples", "100", "--correct", correct)
+    assert done.exit_code == 0, done.exception
+    assert "all tests on the same data (pairwise ones " in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -607,10 +607,16 @@ def test_a_bar_of_the_critical_difference_chart_goes_on_where_its_group_does(sco
     from cranfield.rendering.charts import group_diagram
 
     systems = [(f"s{at}", 1 - at / 100) for at in range(40)]
-    spec = group_diagram(systems, [(0, 3), (2, 35)], axis="mean", title="", best_is_high=True).to_dict()
-    ends = [row["end"] for layer in spec["layer"] for row in layer["data"]["values"] if "end" in row]
+    groups = [range(4), [2, 3, 5, *range(8, 36)]]
+    spec = group_diagram(systems, groups, axis="mean", title="", best_is_high=True).to_dict()
+    joined = [layer for layer in spec["layer"] if any("end" in row for row in layer["data"]["values"])]
+    drawn = {layer["mark"]["type"]: layer["data"]["values"] for layer in joined}
+    ends = [row["end"] for row in drawn["rule"]]
     assert ends[0] == pytest.approx(0.97)
     assert ends[1] < 0.71  # the last system that is drawn
+    lines = [row["line"] for row in drawn["rule"]]
+    dots = [round(100 * (1 - row["value"])) for row in drawn["point"] if row["line"] == lines[1]]
+    assert dots == [2, 3, 5, *range(8, 30)]  # a bar passes over systems that are not of its group
     best_low = cranfield.compare(scores, lower_is_better=True).chart("critical-difference").to_dict()
     scale = next(layer["encoding"]["x"]["scale"] for layer in best_low["layer"] if "x" in layer["encoding"])
     assert scale["domain"][0] < scale["domain"][1]

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
+from cranfield.methods.boards import make_board
 from cranfield.methods.contrasts.clusters import design_of, robust_moments
 from cranfield.methods.contrasts.comparison import compare
-from cranfield.methods.boards import make_board
 from cranfield.scores import ScoreTable
 from cranfield.scores.score_files import pack_scores, read_score_files
 
@@ -298,7 +298,9 @@ def test_low_scores_are_better(test: str) -> None:
     assert (low.lower < low.upper).all()
     for name in ("p_adjusted", "wins", "losses"):
         assert (getattr(low, name) == getattr(high, name)).all()
-    assert (low.groups(), low.top_group) == (high.groups(), high.top_group)
+    assert (low.letters, low.top_group) == (high.letters, high.top_group)
+    for kind in ("marginal", "simultaneous"):
+        np.testing.assert_array_equal(low.ranks(kind), high.ranks(kind))
     row = low.to_dict()[0]
     assert (row["difference"], row["lower"]) == (low.difference[0], low.lower[0])
 
@@ -401,8 +403,8 @@ def test_the_first_place_is_resampled_by_clusters() -> None:
     favour = np.repeat([[0.3, 0.0], [0.0, 0.2]], 50, axis=0)
     scores = table(rng.normal(0, 0.02, (100, 2)) + favour, clusters=("a",) * 50 + ("b",) * 50)
     board = make_board(scores, resamples=4000)
-    assert board.p_best[0] == pytest.approx(0.75, abs=0.03)  # all but two draws of b
-    assert make_board(scores.replaced(clusters=()), resamples=4000).p_best[0] > 0.95
+    assert board.first_share[0] == pytest.approx(0.75, abs=0.03)  # all but two draws of b
+    assert make_board(scores.replaced(clusters=()), resamples=4000).first_share[0] > 0.95
 
 
 @pytest.mark.parametrize(

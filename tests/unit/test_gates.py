@@ -134,16 +134,21 @@ def test_several_candidates_are_a_family_and_a_named_one_is_not() -> None:
     assert alone.correct == "none"
 
 
-def test_max_t_of_several_candidates_is_above_each_and_below_bonferroni() -> None:
+def test_max_t_of_several_candidates_is_below_holm_and_its_first_step_above_the_single_test() -> None:
     rng = np.random.default_rng(2)
     old = rng.uniform(size=40)
-    shared = rng.normal(0, 0.05, 40)
-    others = {f"n{at}": old + shared + rng.normal(0, 0.01, 40) for at in range(8)}
+    common = rng.normal(0, 0.05, 40)
+    others = {f"n{at}": old + common + rng.normal(0, 0.01, 40) for at in range(8)}
     together = verdicts(scores_of(old=old, **others), "no-worse=0.02", test="max-t", resamples=4000)
-    by_t = verdicts(scores_of(old=old, **others), "no-worse=0.02", test="t", correct="none")
-    bonferroni = [each.p_value * len(others) for each in by_t]
-    for each, alone, high in zip(together, by_t, bonferroni, strict=True):
-        assert alone.p_value <= each.p_adjusted < high
+    by_t = verdicts(scores_of(old=old, **others), "no-worse=0.02", test="t")
+    for each, holm in zip(together, by_t, strict=True):
+        assert each.p_value == holm.p_value
+        assert each.p_adjusted <= holm.p_adjusted * (1 + 1e-12)
+    first, holm = min(zip(together, by_t, strict=True), key=lambda pair: pair[0].p_value)
+    assert first.p_value < first.p_adjusted < 0.7 * holm.p_adjusted  # candidates that go together are nearly one test
+    order = sorted(together, key=lambda each: each.p_value)
+    assert [each.p_adjusted for each in order] == sorted(each.p_adjusted for each in order)
+    assert all(each.passed == (each.lower > -0.02) == (each.p_adjusted <= ALPHA) for each in together)
 
 
 def test_clusters_widen_the_bound_as_they_widen_the_comparison(write: Write) -> None:
@@ -265,7 +270,7 @@ def test_a_margin_as_large_as_the_mean_is_a_warning(margin: float, is_large: boo
     assert ("large-margin" in {each.slug for each in found.warnings}) == is_large
 
 
-@pytest.mark.parametrize("correct", ["holm", "bh", "none"])
+@pytest.mark.parametrize("correct", ["holm", "hochberg", "bh", "by", "none"])
 def test_several_candidates_may_be_corrected_in_every_way(correct: str) -> None:
     data = scores_of(old=OLD, new=NEW, other=NEW + 0.01)
     found = verdicts(data, "no-worse=0.02", correct=correct)
