@@ -72,8 +72,9 @@ def test_labels_equal_to_human_ones_agree_in_everything(example: Path) -> None:
     assert same.order.tau == pytest.approx(1)
     assert same.order.rbo == pytest.approx(1)
     assert same.correlation.median.value == pytest.approx(1)
-    assert not same.favour.favoured.any()
-    assert not same.favour.disfavoured.any()
+    for asked in same.favour.values():
+        assert not asked.favoured.any()
+        assert not asked.disfavoured.any()
 
 
 def test_files_of_scores_are_one_measure_whatever_they_are_called(tmp_path: Path) -> None:
@@ -134,8 +135,7 @@ def test_a_judge_that_favours_a_team_is_named(tmp_path: Path) -> None:
     found = cf.judges(human, judge={"model": judge.replaced(values=values)}, teams=str(teams)).assessment
     assert found is not None
     assert found.teams == ("teamA", "teamB", "teamC", "teamD", "teamF")
-    by_team = found.of("model").team_favour
-    assert by_team is not None
+    by_team = found.of("model").team_favour["shift"]
     assert [found.teams[at] for at in np.flatnonzero(by_team.favoured)] == ["teamB"]
 
 

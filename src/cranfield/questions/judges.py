@@ -62,9 +62,9 @@ def judges(
     topics: Annotated[
         Counts,
         Param(
-            "Numbers of topics labelled by the judge for which to report the effective number of human-labelled "
+            "Other numbers of topics labelled by the judge for which to report the effective number of human-labelled "
             "topics.",
-            default="1, 2, 5 and 10 times the topics with human labels",
+            default="only those in its file",
             label="Topics labelled by the judge",
         ),
     ] = None,

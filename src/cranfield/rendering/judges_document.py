@@ -11,19 +11,18 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.methods.judging.agreement import Interval
 from cranfield.methods.judging.assessment import GradesOfJudge, JudgeAssessment, JudgeOnMeasure
-from cranfield.methods.judging.judge_effects import Favour, effective_topics
+from cranfield.methods.judging.judge_effects import Favour
 from cranfield.questions.judges import JudgesResult
 from cranfield.rendering.charts import COLOURS, line_chart, styled
 from cranfield.rendering.document import Column, Document, Table, View, known
 
 CITATIONS = ("Cochran1977", "Angelopoulos2023", "Cohen1968", "Krippendorff2013", "Yilmaz2008", "Webber2010")
 SHOWN = 12  # favoured systems in a table
-EXPECTED = {
-    "shift": "people's, beside the same for all systems",
-    "line": "that on a line through the other systems, over people's",
-    "curve": "that on a curve through the other systems, over people's",
+MEANINGS = {
+    "shift": "relative to the means of the other systems, which distorts comparisons",
+    "departure": "relative to a curve through the others over people's means, which leniency does not explain",
 }
-"""What no favour would be, by what a judge may do to all systems alike."""
+"""What a judge's mean is above or below, by the question about favour."""
 MOST_GRADES = 8  # in a table of confusion
 COEFFICIENTS = ("kappa", "linear_kappa", "quadratic_kappa", "nominal_alpha", "ordinal_alpha", "interval_alpha")
 
@@ -81,8 +80,11 @@ def _row(found: JudgeAssessment, each: JudgeOnMeasure) -> dict[str, Any]:
         "lower": median.lower,
         "upper": median.upper,
         "effective_topics": each.correlation.effective_topics[0],
-        "favoured": int(each.favour.favoured.sum()),
-        "disfavoured": int(each.favour.disfavoured.sum()),
+        **{
+            f"{word}_by_{question}": int(getattr(favour, word).sum())
+            for question, favour in each.favour.items()
+            for word in ("favoured", "disfavoured")
+        },
         **{name: getattr(labels.agreement, name).value if labels else None for name in COEFFICIENTS},
         **({"weights": dict(each.weights)} if each.weights else {}),
     }
@@ -95,17 +97,25 @@ def _sentences(found: JudgeAssessment) -> list[str]:
     """What the judges are worth, the best one first; of the first measure."""
     mine = [each for each in found.measured if each.measure == found.measures[0] and not each.weights]
     best = max(mine, key=lambda each: each.correlation.median.value)
-    median, n, most = best.correlation.median, len(found.topics), found.sizes[-1]
-    worth = float(effective_topics(n, max(most, n), median.value))
+    median, n, whole = best.correlation.median, len(found.topics), len(found.judged_topics)
     of_all = f", the highest of {len(mine)} judges" if len(mine) > 1 else ""
     text = [
         f"{best.measure}: paired differences under the labels of «{best.judge}» correlate with those under human "
-        f"labels: r = {ranged(median)}{of_all}; {n:,} topics with human labels among {most:,} that it labels are worth "
-        f"{worth:.0f} with human labels alone.",
+        f"labels: r = {ranged(median)}{of_all}; {_worth_in_words(n, whole, best.correlation.effective_topics[0])}.",
         f"Its order of systems agrees with that of people at τ = {best.order.tau:.2f}, which says little about "
         "differences: a comparison based on its labels alone stays biased, however many topics it labels.",
     ]
     return [*text, *_favour_sentence(found, best)]
+
+
+def _worth_in_words(topics: int, judged_topics: int, worth: float) -> str:
+    if topics == judged_topics:
+        return f"it labels the same {topics:,} topics as people and no others, so that its labels add nothing"
+    lost = ": fewer, as the slope of the regression costs more than the judge adds" if worth < topics else ""
+    return (
+        f"{topics:,} topics with human labels among {judged_topics:,} that it labels are worth {worth:.1f} with human "
+        f"labels alone{lost}"
+    )
 
 
 def ranged(coefficient: Interval) -> str:
@@ -115,18 +125,24 @@ def ranged(coefficient: Interval) -> str:
 
 
 def _favour_sentence(found: JudgeAssessment, judge: JudgeOnMeasure) -> list[str]:
-    of_teams = judge.team_favour is not None
-    favour, names = (judge.team_favour, found.teams) if judge.team_favour is not None else (judge.favour, found.systems)
-    assert favour is not None
-    what = "team" if of_teams else "system"
+    what = "team" if found.teams else "system"
+    favours, names = (judge.team_favour, found.teams) if found.teams else (judge.favour, found.systems)
+    level = f"(α = {found.alpha:g}, all {len(names)} together)"
+    return [
+        f"{question.capitalize()}: {_favoured_in_words(favour, names, what)} {MEANINGS[question]} {level}."
+        for question, favour in favours.items()
+    ]
+
+
+def _favoured_in_words(favour: Favour, names: Sequence[str], what: str) -> str:
     good = [names[at] for at in np.flatnonzero(favour.favoured)[np.argsort(-favour.value[favour.favoured])].tolist()]
     bad = [
         names[at] for at in np.flatnonzero(favour.disfavoured)[np.argsort(favour.value[favour.disfavoured])].tolist()
     ]
     if not good and not bad:
-        return [f"It favours no {what} significantly (α = {found.alpha:g}, all {len(names)} together)."]
+        return f"it significantly favours or disfavours no {what}"
     parts = [f"favours {_listed(good, what)}"] * bool(good) + [f"disfavours {_listed(bad, what)}"] * bool(bad)
-    return [f"Relative to people it {' and '.join(parts)} (α = {found.alpha:g}, all {len(names)} together)."]
+    return f"it {' and '.join(parts)}"
 
 
 def _listed(names: Sequence[str], what: str) -> str:
@@ -216,11 +232,9 @@ def _agreement(found: JudgeAssessment, labels: Mapping[str, GradesOfJudge], titl
 def _worth_rows(found: JudgeAssessment) -> list[dict[str, Any]]:
     n, rows = len(found.topics), []
     for each in found.measured:
-        median = each.correlation.median
         for size in found.sizes:
-            worth = [float(effective_topics(n, max(size, n), r)) for r in (median.value, median.lower, median.upper)]
-            named = {"judge": each.judge, "measure": each.measure, "topics": n, "judged_topics": size}
-            rows.append({**named, "effective_topics": worth[0], "lower": worth[1], "upper": worth[2]})
+            worth = dict(zip(("effective_topics", "lower", "upper"), each.correlation.worth(size), strict=True))
+            rows.append({"judge": each.judge, "measure": each.measure, "topics": n, "judged_topics": size, **worth})
     return rows
 
 
@@ -240,56 +254,49 @@ def _worth(found: JudgeAssessment, measure: str) -> Table:
 
 
 def _favour_rows(found: JudgeAssessment) -> list[dict[str, Any]]:
-    rows = []
-    for each in found.measured:
-        sets: list[tuple[str, Favour | None, Sequence[str]]] = [
-            ("system", each.favour, found.systems),
-            ("team", each.team_favour, found.teams),
-        ]
-        for what, favour, names in sets:
-            if favour is None:
-                continue
-            columns = (favour.value, favour.lower, favour.upper, favour.p_value, favour.p_value <= favour.alpha)
-            for name, value, lower, upper, p, marked in zip(
-                names, *(column.tolist() for column in columns), strict=True
-            ):
-                rows.append(
-                    {
-                        "judge": each.judge,
-                        "measure": each.measure,
-                        what: name,
-                        "favour": value,
-                        "lower": lower,
-                        "upper": upper,
-                        "p_adjusted": p,
-                        "significant": bool(marked),
-                    }
-                )
-    return rows
+    return [
+        {
+            "judge": each.judge,
+            "measure": each.measure,
+            "question": question,
+            what: name,
+            "favour": float(favour.value[at]),
+            "lower": float(favour.lower[at]),
+            "upper": float(favour.upper[at]),
+            "p_adjusted": float(favour.p_value[at]),
+            "significant": bool(favour.p_value[at] <= favour.alpha),
+        }
+        for each in found.measured
+        for what, favours, names in (("system", each.favour, found.systems), ("team", each.team_favour, found.teams))
+        for question, favour in favours.items()
+        for at, name in enumerate(names)
+    ]
 
 
 def _favoured(found: JudgeAssessment) -> list[Table]:
-    """The systems or teams that judges favour or disfavour, the most first."""
+    """The systems or teams that judges favour or disfavour, the most first; one table per question."""
     what = "team" if found.teams else "system"
     own = {each.judge for each in found.measured if not each.weights}
-    mine = [row for row in _favour_rows(found) if what in row and row["significant"] and row["judge"] in own]
-    mine.sort(key=lambda row: -abs(row["favour"]))
-    if not mine:
-        return []
+    rows = [row for row in _favour_rows(found) if what in row and row["significant"] and row["judge"] in own]
+    rows.sort(key=lambda row: -abs(row["favour"]))
+    by_question = {name: [row for row in rows if row["question"] == name] for name in MEANINGS}
+    return [_favoured_table(found, question, mine, what) for question, mine in by_question.items() if mine]
+
+
+def _favoured_table(found: JudgeAssessment, question: str, rows: Sequence[Mapping[str, Any]], what: str) -> Table:
     words = {
         "judge": ("judge", "text"),
         **({"measure": ("measure", "text")} if len(found.measures) > 1 else {}),
         what: (what, "text"),
-        "favour": ("favour", "score"),
+        "favour": (question, "score"),
         "lower": ("low", "score"),
         "upper": ("high", "score"),
         "p_adjusted": ("p (max-t)", "probability"),
     }
-    left = f"; the first {SHOWN} of {len(mine)}" if len(mine) > SHOWN else ""
-    expected = EXPECTED[found.measured[0].favour.common]
-    title = f"Favoured (above 0) and disfavoured {what}s: the judge's mean score less {expected}{left}"
+    left = f"; the first {SHOWN} of {len(rows)}" if len(rows) > SHOWN else ""
+    title = f"{question.capitalize()}: {what}s that judges score higher (above 0) or lower {MEANINGS[question]}{left}"
     elsewhere = ", JSON has all" if left else ""
-    return [replace(_table(words, mine[:SHOWN], f"{title}{elsewhere}"), caption=title)]
+    return replace(_table(words, rows[:SHOWN], f"{title}{elsewhere}"), caption=title)
 
 
 def _confusion_rows(name: str, labels: GradesOfJudge) -> list[dict[str, Any]]:
@@ -401,11 +408,7 @@ def worth_chart(result: JudgesResult) -> Any:
     n, most = len(found.topics), max([*found.sizes, 2 * len(found.topics)])
     sizes = np.unique(np.geomspace(n, most, 40).round().astype(int))
     rows = [
-        {
-            "judge": each.judge,
-            "judged_topics": int(size),
-            "effective_topics": float(effective_topics(n, size, each.correlation.median.value)),
-        }
+        {"judge": each.judge, "judged_topics": int(size), "effective_topics": each.correlation.worth(size)[0]}
         for each in found.measured
         if each.measure == found.measures[0]
         for size in sizes.tolist()
@@ -451,13 +454,17 @@ def agreement_chart(result: JudgesResult) -> Any:
 
 
 def favour_chart(result: JudgesResult) -> Any:
-    """How far each judge favours every system, with simultaneous intervals, one panel per judge."""
+    """How far each judge shifts every system, with simultaneous intervals, one panel per judge."""
     import altair
 
     found = _assessed(result)
     what = "team" if found.teams else "system"
     measure, own = found.measures[0], {each.judge for each in found.measured if not each.weights}
-    rows = [row for row in _favour_rows(found) if what in row and row["measure"] == measure and row["judge"] in own]
+    rows = [
+        row
+        for row in _favour_rows(found)
+        if what in row and row["measure"] == measure and row["judge"] in own and row["question"] == "shift"
+    ]
     means = found.human_means[measure]
     order = list(found.teams) or [found.systems[at] for at in np.argsort(-means, kind="stable").tolist()]
     data = altair.Data(values=[known(row) for row in rows])  # type: ignore[no-untyped-call]
@@ -466,7 +473,7 @@ def favour_chart(result: JudgesResult) -> Any:
         "significant:N", title="significant", scale=altair.Scale(domain=[True, False], range=[COLOURS[1], COLOURS[0]])
     )
     most = 2.5 * max(abs(row["favour"]) for row in rows if row["favour"] == row["favour"])  # whose interval is no limit
-    x = altair.X("lower:Q", title="favour", scale=altair.Scale(domain=[-most, most]))
+    x = altair.X("lower:Q", title="shift of the mean", scale=altair.Scale(domain=[-most, most]))
     base = altair.Chart().encode(y=y, color=colour)
     reach = base.mark_rule(strokeWidth=2, clip=True).encode(x=x, x2="upper:Q")
     tips = [altair.Tooltip(f"{what}:N"), *(altair.Tooltip(f"{word}:Q") for word in ("favour", "lower", "upper"))]

@@ -10,6 +10,7 @@ import numpy as np
 
 from cranfield.errors import Caution, CranfieldError, InputError, RequestError, say_p, there_are
 from cranfield.methods.contrasts.comparison import Comparison
+from cranfield.methods.contrasts.gates import GateScores, GateVerdict, MarginGate, decide_gates
 from cranfield.methods.judging.agreement import (
     GradeAgreement,
     Interval,
@@ -29,11 +30,11 @@ from cranfield.methods.judging.judge_effects import (
     Favour,
     average_judge,
     best_combination,
+    both_favours,
     difference_correlation,
     drift,
-    favour,
 )
-from cranfield.methods.judging.judged_comparison import compare_judged
+from cranfield.methods.judging.judged_comparison import compare_judged, judged_estimator
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample
 from cranfield.runtime.random import Seed
 from cranfield.scores import ScoreTable
@@ -161,7 +162,7 @@ class JudgeOnMeasure:
 
     ``mean`` and ``human_mean`` are over systems and the topics with human labels. ``shares`` are those of Rogan and
     Gladen for passes and failures, else None. ``weights`` are those of the judges in an average or combination.
-    ``team_favour`` goes by ``teams``.
+    ``favour`` answers both questions of `both_favours` about systems, ``team_favour`` about ``teams``.
     """
 
     judge: str
@@ -171,8 +172,8 @@ class JudgeOnMeasure:
     means: Array
     order: OrderAgreement
     correlation: DifferenceCorrelation
-    favour: Favour
-    team_favour: Favour | None = None
+    favour: Mapping[str, Favour]
+    team_favour: Mapping[str, Favour]
     shares: CorrectedShares | None = None
     sample: SampleCheck | None = None
     drift: Drift | None = None
@@ -184,7 +185,7 @@ class JudgeAssessment:
     """Judges beside human labels: ``labels`` by judge, ``measured`` by measure and judge, in order.
 
     ``human_means`` goes by measure, one mean per system; ``sizes`` are numbers of judged topics for which it is said
-    what the topics with human labels are worth.
+    what the topics with human labels are worth, first those of the judge.
     """
 
     systems: tuple[str, ...]
@@ -228,8 +229,7 @@ def assess_judges(
     teams
         The team of every system: whole teams are then looked at too.
     sizes
-        Numbers of judged topics to say the worth of human labels for; by default 1, 2, 5 and 10 times those with
-        human labels.
+        Numbers of judged topics to say the worth of human labels for, beside the topics that the judge has labelled.
     """
     matched = match_labels(human, judges)
     measures = common_measures([human, *judges.values()])
@@ -260,7 +260,6 @@ def assess_judges(
             )
             if progress is not None:
                 progress(len(found), len(measures) * len(names))
-    n = len(matched.topics)
     return JudgeAssessment(
         systems=matched.systems,
         teams=() if teams is None else tuple(dict.fromkeys(teams[each] for each in matched.systems)),
@@ -272,7 +271,7 @@ def assess_judges(
         drifted_labels=drifted,
         measured=tuple(found),
         human_means={each: human.matrix(each, matched.topics, matched.systems).mean(axis=0) for each in measures},
-        sizes=tuple(sizes) or tuple(n * times for times in (1, 2, 5, 10)),
+        sizes=tuple(dict.fromkeys((len(matched.judged_topics), *sizes))),
         alpha=alpha,
         warnings=(*matched.warnings, *warnings, *_sample_cautions(found)),
     )
@@ -310,8 +309,8 @@ def _assess(
         means=beside,
         order=order_agreement(human, beside),
         correlation=difference_correlation(scores, alpha=alpha),
-        favour=favour(scores, **settings),
-        team_favour=None if groups is None else favour(scores, groups=groups, **settings),
+        favour=both_favours(scores, **settings),
+        team_favour={} if groups is None else both_favours(scores, groups=groups, **settings),
         shares=rogan_gladen(scores) if is_passes and 0 < human.mean() < 1 else None,
         sample=check_sample(scores.judge.mean(axis=1), scores.rows),
         drift=None
@@ -570,6 +569,29 @@ def compare_labels(
     }
     names = dict.fromkeys((estimator, "human", "judge"))
     return {each: compare_judged(used, estimator=each, **settings) for each in names}
+
+
+def gate_labels(
+    human: LabelSet,
+    judges: Mapping[str, LabelSet],
+    gates: Sequence[MarginGate],
+    comparison: Comparison,
+    *,
+    seed: int = 1,
+    **asked: Any,
+) -> tuple[list[GateVerdict], list[Caution]]:
+    """The verdicts of gates by a comparison of `compare_labels`, and warnings; see `decide_gates`."""
+    assert comparison.labels is not None
+    matched, name = match_labels(human, judges), comparison.labels.estimator
+    _, used = _as_one(matched, human, judges, comparison.measure, seed)
+    found = GateScores(
+        systems=matched.systems,
+        scores=used.human,
+        estimator=lambda contrasts: judged_estimator(used, contrasts, name),
+        shares=np.full(used.topics, 1 / used.topics),
+        note="" if name == "human" else f" with a judge ({name})",
+    )
+    return decide_gates(found, gates, comparison, measure=comparison.measure, seed=seed, **asked)
 
 
 def _about_sample(judge: str, measure: str, sample: SampleCheck, *, sampled: bool) -> list[Caution]:

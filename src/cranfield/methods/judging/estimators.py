@@ -162,21 +162,21 @@ def system_moments(scores: JudgedScores) -> Moments:
 
 def pair_moments(scores: JudgedScores, contrasts: Contrasts) -> Moments:
     """Means and sums of squares of differences, from products of systems; close pairs from the differences."""
-    first, second = contrasts.first, contrasts.second
+    first, second, factor = contrasts.first, contrasts.second, contrasts.factor
     human, judge, whole = (each - each.mean(axis=0) for each in _tables(scores))
-    means = [(each.mean(axis=0)[first] - each.mean(axis=0)[second]) for each in _tables(scores)]
+    means = [contrasts.of(each.mean(axis=0)) for each in _tables(scores)]
     together = {
         "human_squares": human.T @ human,
         "judge_squares": judge.T @ judge,
         "products": human.T @ judge,
         "whole_squares": whole.T @ whole,
     }
-    sums = {name: _of_pairs(each, first, second) for name, each in together.items()}
+    sums = {name: _of_pairs(each, contrasts) for name, each in together.items()}
     close = np.zeros(len(first), bool)
     for name in ("human_squares", "judge_squares", "whole_squares"):
         own = np.diag(together[name])
-        close |= sums[name] <= _CLOSE * (own[first] + own[second])
-    for name, part in _sums_of_differences(scores, first[close], second[close]).items():
+        close |= sums[name] <= _CLOSE * (own[first] + factor**2 * own[second])
+    for name, part in _sums_of_differences(scores, contrasts.some(close)).items():
         sums[name][close] = part
     return Moments(
         topics=scores.topics,
@@ -192,20 +192,20 @@ def _tables(scores: JudgedScores) -> tuple[Array, Array, Array]:
     return scores.human, scores.judge_beside_human, scores.judge
 
 
-def _of_pairs(together: Array, first: Array, second: Array) -> Array:
-    """Σ(x_a − x_b)(y_a − y_b) from Σ x_i y_j of all systems."""
-    own = np.diag(together)
-    return np.asarray(own[first] + own[second] - together[first, second] - together[second, first])
+def _of_pairs(together: Array, contrasts: Contrasts) -> Array:
+    """Σ(x_a − f·x_b)(y_a − f·y_b) from Σ x_i y_j of all systems."""
+    first, second, factor, own = contrasts.first, contrasts.second, contrasts.factor, np.diag(together)
+    crossed = together[first, second] + together[second, first]
+    return np.asarray(own[first] + factor**2 * own[second] - factor * crossed)
 
 
-def _sums_of_differences(scores: JudgedScores, first: Array, second: Array) -> dict[str, Array]:
+def _sums_of_differences(scores: JudgedScores, contrasts: Contrasts) -> dict[str, Array]:
     """The same from the differences themselves, some pairs at a time."""
-    sums = {name: np.empty(len(first)) for name in ("human_squares", "judge_squares", "products", "whole_squares")}
+    sums = {name: np.empty(len(contrasts)) for name in ("human_squares", "judge_squares", "products", "whole_squares")}
     step = max(1, _BLOCK // scores.judged_topics)
-    for start in range(0, len(first), step):
+    for start in range(0, len(contrasts), step):
         part = slice(start, start + step)
-        gaps = [each[:, first[part]] - each[:, second[part]] for each in _tables(scores)]
-        found = _moments(scores, *gaps)
+        found = _moments(scores, *(contrasts.some(part).of(each) for each in _tables(scores)))
         for name, total in sums.items():
             total[part] = getattr(found, name)
     return sums

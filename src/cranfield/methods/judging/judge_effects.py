@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -22,6 +23,8 @@ from cranfield.types import Array, ArrayLike
 RESAMPLES = 10_000
 FOLDS = 5
 _BLOCK = 2_000_000  # topics × pairs at a time
+_MANY = 50  # topics from which on the slope costs next to nothing
+_SAMPLES, _PAIRS = 400, 1000  # that measure what it costs with fewer
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,15 +32,33 @@ class DifferenceCorrelation:
     """The correlation r of a pair's differences under human and under judge's labels, over topics.
 
     ``of_pairs`` is in the order of ``np.triu_indices``, nan for pairs that do not vary. ``median`` is over pairs, its
-    interval by the jackknife over topics on the scale of Fisher's z. ``effective_topics`` is what the topics with human
-    labels are worth at the median, and the least and the most within its interval.
+    interval by the jackknife over topics on the scale of Fisher's z. ``leverage`` is how much the judge's scores raise
+    the cost of the slope above that of normal ones, see `effective_topics`.
     """
 
     of_pairs: Array
     median: Interval
     topics: int
     judged_topics: int
-    effective_topics: tuple[float, float, float]
+    leverage: float = 1.0
+
+    @property
+    def effective_topics(self) -> tuple[float, float, float]:
+        """What the topics with human labels are worth among the judged ones."""
+        return self.worth(self.judged_topics)
+
+    def worth(self, judged_topics: int) -> tuple[float, float, float]:
+        """What they are worth among N judged ones at the median of r², and at the ends of the interval of r.
+
+        r² of a sample is too large: (1 − r²)(n − 1)/(n − 2) is unbiased for 1 − ρ² of normal scores.
+        """
+        ends = (self.median.lower, self.median.upper)
+        least = 0.0 if ends[0] < 0 < ends[1] else min(abs(end) for end in ends)
+        squares = [float(np.nanmedian(np.square(self.of_pairs))), least**2]
+        middle, low = (max(1 - (1 - each) * (self.topics - 1) / (self.topics - 2), 0.0) for each in squares)
+        r = np.sqrt([middle, low, max(*np.square(ends), middle)])
+        worth = effective_topics(self.topics, max(judged_topics, self.topics), r, self.leverage)
+        return float(worth[0]), float(worth[1]), float(worth[2])
 
 
 def difference_correlation(scores: JudgedScores, *, alpha: float = 0.05) -> DifferenceCorrelation:
@@ -51,23 +72,56 @@ def difference_correlation(scores: JudgedScores, *, alpha: float = 0.05) -> Diff
         )
     left_out = _median_without_each(scores, every)
     median = jackknife_interval(float(np.nanmedian(of_pairs)), left_out, alpha=alpha, transform=np.arctanh)
-    n, whole = scores.topics, scores.judged_topics
-    least = 0.0 if median.lower < 0 < median.upper else min(abs(median.lower), abs(median.upper))
-    most = max(abs(median.lower), abs(median.upper))
-    worth = [float(effective_topics(n, whole, r)) for r in (median.value, least, most)]
     return DifferenceCorrelation(
-        of_pairs=of_pairs, median=median, topics=n, judged_topics=whole, effective_topics=(worth[0], worth[1], worth[2])
+        of_pairs=of_pairs,
+        median=median,
+        topics=scores.topics,
+        judged_topics=scores.judged_topics,
+        leverage=_leverage(scores, every),
     )
 
 
-def effective_topics(topics: ArrayLike, judged_topics: ArrayLike, correlation: ArrayLike) -> Array:
-    """Topics with human labels alone that n of them among N judged ones are worth: n / (1 − r²(1 − n/N)).
+def effective_topics(
+    topics: ArrayLike, judged_topics: ArrayLike, correlation: ArrayLike, leverage: ArrayLike = 1.0
+) -> Array:
+    """Topics with human labels alone that n of them among N judged ones are worth: their ratio of variances.
+
+    The variance of the regression estimator is σ²(1 − r²)(1/n + E[(ē_N − ē_n)²/SS_e]) + r²σ²/N, that of human labels
+    alone σ²/n. For normal e the expectation, which is what it costs to estimate the slope, is (1/n − 1/N)/(n − 3);
+    ``leverage`` is how many times as large it is for these scores. Among N = n judged topics they are worth n.
 
     >>> float(effective_topics(15, 200, 0.7305).round(1)), float(effective_topics(15, 15, 0.7305))
-    (29.6, 15.0)
+    (28.5, 15.0)
+    >>> float(effective_topics(5, 200, 0.4).round(2))  # fewer than without a judge
+    4.02
     """
-    n, whole = np.asarray(topics, float), np.asarray(judged_topics, float)
-    return np.asarray(n / (1 - np.square(correlation) * (1 - n / whole)))  # Cochran 1977 §12.6
+    n, whole, r2 = np.asarray(topics, float), np.asarray(judged_topics, float), np.square(correlation)
+    cost = leverage / np.maximum(n - 3, TINY)  # no expectation for fewer than 4 topics
+    return np.asarray(n / (1 - (1 - n / whole) * (r2 - (1 - r2) * cost)))  # Cochran 1977 §12.6
+
+
+def _leverage(scores: JudgedScores, contrasts: Contrasts) -> float:
+    """E[(ē_N − ē_n)²/SS_e] in samples of n of the judged topics over that of normal scores; the median over pairs.
+
+    Differences of few topics that are large, as nDCG has them, leave samples with next to no spread of e.
+    """
+    n, whole = scores.topics, scores.judged_topics
+    normal = (1 / n - 1 / whole) / max(n - 3, TINY)
+    if n == whole or n >= _MANY:
+        return 1.0
+    rng = generator(0, "judges", "leverage")
+    some = contrasts.some(slice(None, None, -(-len(contrasts) // _PAIRS)))
+    gaps = some.of(scores.judge - scores.judge.mean(axis=0))
+    total, counts = np.zeros(len(some)), np.zeros(len(some))
+    for _ in range(_SAMPLES):
+        drawn = gaps[rng.choice(whole, n, replace=False)]
+        mean = drawn.mean(axis=0)
+        squares = np.square(drawn).sum(axis=0) - n * mean**2
+        vary = squares > 1e-9 * np.square(gaps).mean(axis=0)
+        total[vary] += mean[vary] ** 2 / squares[vary]
+        counts += vary
+    known = counts > 0
+    return float(np.median(total[known] / counts[known])) / normal if known.any() else 1.0
 
 
 def _correlation(moments: Moments) -> Array:
@@ -100,7 +154,10 @@ def _median_without_each(scores: JudgedScores, contrasts: Contrasts) -> Array:
 
 COMMON = ("shift", "line", "curve")
 """What a judge may do to all systems without favouring any."""
-_CURVED = 8  # systems from which on a curve is fitted unless another is named
+QUESTIONS = {"shift": "shift", "departure": "curve"}
+"""What is asked about favour, and the common effect that answers it."""
+FEWEST_FOR_CURVE = 8
+"""Systems below which no departure from a curve through the others is looked for."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -136,7 +193,7 @@ class Favour:
 def favour(
     scores: JudgedScores,
     *,
-    common: str | None = None,
+    common: str = "shift",
     groups: Array | None = None,
     alpha: float = 0.05,
     resamples: int = RESAMPLES,
@@ -147,10 +204,10 @@ def favour(
     Parameters
     ----------
     common
-        What counts as no favour. ``shift``: the judge scores all systems higher by the same; any other difference
-        distorts comparisons. ``curve`` (default for 8 systems or more, else ``shift``): its means are a quadratic
-        function of the human ones, as where the best systems of a lenient judge come close to the highest score; what
-        departs from it is a preference for the system as such. ``line``: a linear function of them.
+        What counts as no favour. ``shift`` (default): the judge scores all systems higher by the same; any other
+        difference distorts comparisons. ``curve``: its means are a quadratic function of the human ones, as where the
+        best systems of a lenient judge come close to the highest score; what departs from it is a preference for the
+        system as such. ``line``: a linear function of them.
     groups
         The number of the group of every system, from 0, such as its team: groups are tested instead of systems.
 
@@ -163,7 +220,6 @@ def favour(
     samples with ``curve`` and .01–.07 with ``shift``. As they are, the three Llama judges distort comparisons in favour
     of lexical runs (``shift``: 3 to 7 runs are favoured), and none of the four favours a run beyond the curve.
     """
-    common = common or ("curve" if scores.systems >= _CURVED else "shift")
     if common not in COMMON:
         raise RequestError(f"there is no common effect «{common}»", fix=f"Choose one of: {', '.join(COMMON)}.")
     members = None if groups is None else [np.flatnonzero(groups == at) for at in range(int(np.max(groups)) + 1)]
@@ -193,6 +249,18 @@ def favour(
         alpha=alpha,
         resamples=resamples,
     )
+
+
+def both_favours(scores: JudgedScores, **settings: Any) -> dict[str, Favour]:
+    """Which systems a judge favours, by the question.
+
+    ``shift``: does it raise or lower a system's mean relative to those of the others, so that it distorts comparisons?
+    ``departure``: does the mean depart from a curve through the others, so that leniency does not explain it? It is
+    not asked of fewer than 8 systems.
+    """
+    few = scores.systems < FEWEST_FOR_CURVE
+    asked = {name: common for name, common in QUESTIONS.items() if common != "curve" or not few}
+    return {name: favour(scores, common=common, **settings) for name, common in asked.items()}
 
 
 def _of_columns(columns: Array, value: Array, alpha: float, resamples: int, seed: Seed) -> Verdicts | None:
