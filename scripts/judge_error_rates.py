@@ -1,7 +1,7 @@
 """Coverage, interval width and error rates of the methods for judges, from the real judges of TREC Deep Learning 2019.
 
     python scripts/judge_error_rates.py coverage --draws 20000 --shared ../shared
-    python scripts/judge_error_rates.py family favour combination correlation design
+    python scripts/judge_error_rates.py gates family favour combination correlation design
 
 The 43 topics with the scores of 37 runs (nDCG@10) are the population: topics are drawn from it with replacement, N of
 them judged and the first n labelled by people. The same seed gives the same numbers.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 import cranfield
+from cranfield.methods.contrasts.estimates import GREATER
 from cranfield.methods.judging import (
     JudgedScores,
     average_judge,
@@ -41,6 +42,7 @@ JUDGES = ("llama3-70b-4prompts", "flan-t5-large-4prompts", "llama3-8b-baseline",
 ALPHA, RESAMPLES = 0.05, 499
 TOPICS, JUDGED = (10, 15, 25), (43, 200)
 BATCH = 500
+GATED, MARGIN = ("regression", "human"), 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,41 @@ def show_coverage(population: Population, draws: int, seed: int) -> None:
             found = coverage(population.human, scores, topics=topics, judged=200, draws=draws, seed=stream)
             cells = " | ".join(f"{found[name][0]:.3f} | {found[name][1]:.2f}" for name in names)
             print(f"| {judge} | 200 | {topics} | {cells} |", flush=True)
+
+
+# --- gates at their margin
+
+
+def gate_errors(human: Array, judge: Array, *, topics: int, judged: int, draws: int, seed: Seed) -> dict[str, float]:
+    """How often a candidate passes that is worse by exactly the margin, either system of every pair in its turn."""
+    first, second = np.triu_indices(human.shape[1], k=1)
+    truth = human.mean(axis=0)[first] - human.mean(axis=0)[second]
+    rng, even = generator(seed), np.full(len(human), 1 / len(human))
+    passed, count = dict.fromkeys(GATED, 0), 0
+    for start in range(0, draws, BATCH):
+        size = min(BATCH, draws - start)
+        mine, rest = (rng.multinomial(total, even, size).astype(float) for total in (topics, judged - topics))
+        moments = drawn_moments(human, judge, mine, rest)
+        known = moments.human_squares > 0
+        count += 2 * int(known.sum())
+        for name in GATED:
+            found = ESTIMATORS[name](moments)
+            for sign in (1, -1):
+                worse = replace(found, value=sign * (found.value - truth) - MARGIN)
+                passed[name] += int((worse.p(GREATER, MARGIN) <= ALPHA)[known].sum())
+    return {name: passed[name] / count for name in GATED}
+
+
+def show_gates(population: Population, draws: int, seed: int) -> None:
+    print(f"Gates that pass at the margin, of {draws:,} draws of every pair; 200 judged topics, α = {ALPHA}\n")
+    print("| judge | n | " + " | ".join(GATED) + " |")
+    print("|---" * (2 + len(GATED)) + "|")
+    for judge, scores in population.judges.items():
+        for topics in TOPICS:
+            stream = sequence(seed, "gates", judge, topics)
+            found = gate_errors(population.human, scores, topics=topics, judged=200, draws=draws, seed=stream)
+            cells = " | ".join(f"{found[name]:.3f}" for name in GATED)
+            print(f"| {judge} | {topics} | {cells} |", flush=True)
 
 
 # --- the family of all pairs
@@ -358,7 +395,7 @@ def show_design(draws: int, seed: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("coverage", "family", "favour", "combination", "correlation", "design")
+    parts = ("coverage", "gates", "family", "favour", "combination", "correlation", "design")
     parser.add_argument("parts", nargs="*", default=parts, help=", ".join(parts))
     parser.add_argument("--draws", type=int, default=20_000)
     parser.add_argument("--tables", type=int, default=400)
@@ -369,6 +406,7 @@ def main() -> None:
     shows: dict[str, Callable[[], None]] = {
         "coverage": lambda: show_coverage(population, asked.draws, asked.seed),
         "family": lambda: show_family(population, asked.tables, asked.seed),
+        "gates": lambda: show_gates(population, asked.draws, asked.seed),
         "favour": lambda: show_favour(population, asked.tables, asked.seed),
         "combination": lambda: show_combination(population, asked.tables, asked.seed),
         "correlation": lambda: show_correlation(population, asked.tables, asked.seed),

@@ -247,7 +247,10 @@ DATA = scores_of(old=OLD, new=NEW)
         ({"baseline": "old", "gate": "better", "test": "sign"}, "the test sign has none"),
         ({"baseline": "old", "gate": "better", "test": "dunnett"}, "the test dunnett has none"),
         ({"baseline": "old", "gate": "better", "audit": True}, "`gate` has no effect"),
-        ({"baseline": "old", "gate": "better", "judge": {"model": DATA}}, "cannot be combined with `judge`"),
+        (
+            {"baseline": "old", "gate": "better", "judge": {"model": DATA}, "lower_is_better": True},
+            "cannot be combined with `judge`",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(asked: dict[str, Any], said: str) -> None:

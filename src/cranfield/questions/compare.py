@@ -134,6 +134,14 @@ def compare(
             metavar="SYSTEM",
         ),
     ] = None,
+    repeats: Annotated[
+        Names,
+        Param(
+            "With `gate`: two or more systems that are repeats of one, such as runs with other seeds; may be repeated. "
+            "Predicts how often the verdict would change if candidate and baseline were run again.",
+            metavar="SYSTEM",
+        ),
+    ] = None,
     lower_is_better: shared.LowerIsBetter = False,
     audit: Annotated[
         bool, Param("Run all tests on the same data: which verdicts change, and why.", label="all tests side by side")
@@ -192,22 +200,24 @@ def compare(
     >>> print(cf.compare(scores, baseline="b", gate="no-worse=0.02").gates[0].verdict)
     no-worse=0.02 passed: a − b is at least 0.0312 (95 % one-sided, t, 4 topics)
     """
-    demands = _demands(gate, candidate=candidate, baseline=baseline, test=test)
+    demands = _demands(gate, candidate=candidate, baseline=baseline, test=test, repeats=repeats)
     if teams is not None and best_per != sources.TEAM:
         what = '`teams` has no effect without `best_per="team"`'
         raise NoEffectError(what, parameter="teams", fix="Leave it out, or add that.")
     if judge is not None:
-        more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None, "gate": gate}
+        more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None, "repeats": repeats}
         _check_judged(**more, best_per=best_per, equivalence=equivalence, non_inferiority=non_inferiority)
+        if demands and estimator == "judge":
+            what = "a gate is about scores under human labels, and the judge's labels alone say nothing about them"
+            raise RequestError(what, fix="Leave out `estimator`, or leave out the gate.")
         labels = sources.load_label_sets(scores, judge, qrels=qrels, columns=columns, measure=measure, missing=missing)
-        settings = {"test": test, "correct": correct, "alpha": alpha, "baseline": baseline or ()}
-        return _judged(
-            labels, estimator=estimator or "regression", sampled=sampled, seed=seed, resamples=resamples, **settings
-        )
+        settings: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha, "baseline": baseline or ()}
+        settings |= {"estimator": estimator or "regression", "sampled": sampled, "resamples": resamples}
+        return _judged(labels, demands, candidate, seed=seed, **settings)
     _check_not_judged(estimator=estimator, sampled=sampled or None)
     policy = missing or ("nan" if test in OWN_TOPICS else None)
     source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": policy}
-    named = [*(baseline or ()), *(candidate or ())]
+    named = [*(baseline or ()), *(candidate or ()), *(repeats or ())]
     from cranfield.scores.selection import check_systems
 
     chosen = sources.best_per_team(best_per, teams, lower_is_better=lower_is_better, always=named)
@@ -240,34 +250,35 @@ def compare(
         for label, (table, name) in tables.measures.items()
     }
     result = ComparisonResult(comparisons=found, warnings=tables.warnings)
-    return _gated(result, tables, demands, candidate, correct=correct, seed=seed) if demands else result
+    named_gates: dict[str, Any] = {"candidates": candidate or (), "repeats": repeats or (), "correct": correct}
+    return _gated(result, tables, demands, seed=seed, **named_gates) if demands else result
 
 
-def _demands(gate: Names, *, candidate: Names, baseline: Names, test: str | None) -> list[MarginGate]:
+def _demands(gate: Names, *, candidate: Names, baseline: Names, test: str | None, repeats: Names) -> list[MarginGate]:
     """The gates as they were understood, before any data is read."""
     if not gate:
-        if candidate:
-            what = "`candidate` has no effect without `gate`"
-            raise NoEffectError(what, parameter="candidate", fix="Leave it out, or name a gate.")
+        for name, value in (("candidate", candidate), ("repeats", repeats)):
+            if value:
+                what = f"`{name}` has no effect without `gate`"
+                raise NoEffectError(what, parameter=name, fix="Leave it out, or name a gate.")
         return []
     from cranfield.methods.contrasts.gates import check_gated_test, parse_margin_gate
+    from cranfield.methods.contrasts.repeats import check_repeats
 
     if not baseline:
         raise RequestError(
             "a gate compares a candidate with a baseline, and none is named", fix="Name it with `baseline`."
         )
     check_gated_test(test)
+    if repeats:
+        check_repeats(repeats)
+        if test not in (None, "t"):
+            raise RequestError("`repeats` predicts verdicts of Student's t", fix="Leave out `test`.")
     return list(dict.fromkeys(parse_margin_gate(each) for each in gate))
 
 
 def _gated(
-    result: ComparisonResult,
-    tables: sources.Tables,
-    demands: list[MarginGate],
-    candidate: Names,
-    *,
-    correct: str | None,
-    seed: int,
+    result: ComparisonResult, tables: sources.Tables, demands: list[MarginGate], **asked: Any
 ) -> ComparisonResult:
     from cranfield.methods.contrasts.gates import find_gates
 
@@ -275,9 +286,7 @@ def _gated(
     cautions: list[Any] = []
     for label, (table, name) in tables.measures.items():
         found = result.comparisons[label]
-        verdicts, odd = find_gates(
-            table, demands, found, measure=name, candidates=candidate or (), correct=correct, seed=seed
-        )
+        verdicts, odd = find_gates(table, demands, found, measure=name, **asked)
         pairs = len(verdicts) // len(demands)
         means = dict(zip(found.systems, found.means.tolist(), strict=True))
         gates += [_with_required_topics(each, means, pairs) for each in verdicts]
@@ -321,18 +330,27 @@ def _check_not_judged(**given: Any) -> None:
             raise NoEffectError(what, parameter=name, fix="Give the labels of a judge.")
 
 
-def _judged(labels: sources.LabelSets, **settings: Any) -> ComparisonResult:
-    from cranfield.methods.judging.assessment import compare_labels
+def _judged(
+    labels: sources.LabelSets, demands: list[MarginGate], candidate: Names, **settings: Any
+) -> ComparisonResult:
+    from cranfield.methods.judging.assessment import compare_labels, gate_labels
 
+    both = labels.required_human, labels.judges
     found = {
-        measure: compare_labels(labels.required_human, labels.judges, measure=measure, progress=listener(), **settings)
-        for measure in labels.measures
+        measure: compare_labels(*both, measure=measure, progress=listener(), **settings) for measure in labels.measures
     }
-    return ComparisonResult(
+    result = ComparisonResult(
         comparisons={measure: each[settings["estimator"]] for measure, each in found.items()},
         by_labels=found,
         warnings=labels.warnings,
     )
+    if not demands:
+        return result
+    asked: dict[str, Any] = {"candidates": candidate or (), "correct": settings["correct"], "seed": settings["seed"]}
+    decided = [gate_labels(*both, demands, each, **asked) for each in result.comparisons.values()]
+    cautions = dict.fromkeys(caution for _, odd in decided for caution in odd)
+    gates = tuple(verdict for verdicts, _ in decided for verdict in verdicts)
+    return replace(result, gates=gates, warnings=(*result.warnings, *cautions))
 
 
 def _check_audit(tables: sources.Tables, **given: Any) -> None:

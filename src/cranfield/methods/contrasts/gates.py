@@ -5,20 +5,21 @@ A gate is a one-sided test of one mean difference, decided by the end of its one
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cranfield.errors import Caution, RequestError, there_are, visible
-from cranfield.methods.contrasts.clusters import ClusteredContrasts, TopicDesign, design_of
+from cranfield.methods.contrasts.clusters import ClusteredContrasts, design_of
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import covered
 from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
 from cranfield.methods.contrasts.estimates import GREATER, Estimator
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts
+from cranfield.methods.contrasts.repeats import flip_shares, repeat_sd
 from cranfield.runtime.random import sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import range_of
@@ -88,7 +89,9 @@ class GateVerdict:
     ``difference`` is the mean of the candidate minus ``factor`` times that of the baseline; ``lower`` (``upper`` where
     low scores are better) is the end of its one-sided interval with ``confidence``, which decides. ``required_topics``
     is the number of topics with which a candidate as good as the baseline passes with power 0.8, where a failed gate
-    had fewer; ``unvarying`` says that the two systems have equal scores, or a constant difference, on every topic.
+    had fewer; ``unvarying`` says that the two systems have equal scores, or a constant difference, on every topic. With
+    repeats of a system, ``flip_share`` is how often the verdict would change if both were run again, ``flip_error`` its
+    Monte Carlo error, and ``repeat_sd`` the sd of differences between repeats.
     """
 
     measure: str
@@ -112,6 +115,9 @@ class GateVerdict:
     lower_is_better: bool = False
     unvarying: str = ""
     required_topics: int | None = None
+    repeat_sd: float | None = None
+    flip_share: float | None = None
+    flip_error: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -135,7 +141,7 @@ class GateVerdict:
         else:
             known = "may be as high as" if self.lower_is_better else "may be as low as"
         conditions = f"{covered(max(1 - self.confidence, 1e-16))} one-sided, {self.test}, {self.topics:,} topics"
-        return f"{contrast} {known} {end:.4f} ({conditions}){self._advice}"
+        return f"{contrast} {known} {end:.4f} ({conditions}){self._advice}{self._flips}"
 
     @property
     def _advice(self) -> str:
@@ -143,6 +149,12 @@ class GateVerdict:
             return ""
         passes = f"passes with power {POWER:g} on about {self.required_topics:,} topics"
         return f"; a candidate as good as the baseline {passes}"
+
+    @property
+    def _flips(self) -> str:
+        if self.flip_share is None:
+            return ""
+        return f"; if both were run again, the verdict would change in {100 * self.flip_share:.1f} % of cases"
 
     def may_be(self, advantage: float) -> bool:
         """Whether the candidate may be ahead by this much: the other end of the interval does not exclude it."""
@@ -179,28 +191,61 @@ def gate_verdicts(
     return by_student(estimate, correct=correct, **asked)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GateScores:
+    """What gates are decided from: the scores of systems, topics × systems, and how their contrasts are estimated.
+
+    ``estimator`` takes contrasts of these systems, and those of negative scores where low ones are better. ``shares``
+    is what every topic counts in a mean, and ``note`` what the name of the test is followed by.
+    """
+
+    systems: Sequence[str]
+    scores: Array
+    estimator: Callable[[Contrasts], Estimator]
+    shares: Array
+    note: str = ""
+
+
 def find_gates(
-    table: ScoreTable,
+    table: ScoreTable, gates: Sequence[MarginGate], comparison: Comparison, *, measure: str | None = None, **more: Any
+) -> tuple[list[GateVerdict], list[Caution]]:
+    """The verdict of every gate about every candidate from a table, and warnings; see `decide_gates`."""
+    scores = whole(ordered(table.matrix(measure), np.arange(len(table.systems))))
+    signed = -scores if comparison.lower_is_better else scores
+    design = design_of(table) if table.has_roles else None
+
+    def estimator(contrasts: Contrasts) -> Estimator:
+        return Pairs(signed, contrasts) if design is None else ClusteredContrasts(signed, contrasts, design)
+
+    note = "" if design is None else " with robust standard errors"
+    shares = np.full(len(scores), 1 / len(scores)) if design is None else design.shares
+    found = GateScores(systems=table.systems, scores=scores, estimator=estimator, shares=shares, note=note)
+    return decide_gates(found, gates, comparison, measure=measure or table.measures[0], **more)
+
+
+def decide_gates(
+    found: GateScores,
     gates: Sequence[MarginGate],
     comparison: Comparison,
     *,
-    measure: str | None = None,
+    measure: str,
     candidates: Sequence[str] = (),
+    repeats: Sequence[str] = (),
     correct: str | None = None,
     seed: int = 1,
 ) -> tuple[list[GateVerdict], list[Caution]]:
-    """The verdict of every gate about every candidate, by default all systems but the baselines, and warnings.
+    """The verdict of every gate about every candidate, by default all systems but baselines and repeats, and warnings.
 
-    The family of a gate is its candidates with all baselines; a gate is at the α of the comparison, by its test.
+    ``repeats`` are systems that are repeats of one, from which it follows how often a verdict would change. The family
+    of a gate is its candidates with all baselines; a gate is at the α of the comparison, by its test.
     """
-    _check_margins(gates, measure or table.measures[0])
-    pairs = _pairs(table.systems, comparison.baselines, candidates)
-    used = list(dict.fromkeys(name for pair in pairs for name in pair))
-    place = {name: at for at, name in enumerate(table.systems)}
-    scores = whole(ordered(table.matrix(measure), np.array([place[name] for name in used])))
-    column = {name: at for at, name in enumerate(used)}
-    sides = [scores[:, [column[pair[side]] for pair in pairs]] for side in (0, 1)]
-    design = design_of(table) if table.has_roles else None
+    _check_margins(gates, measure)
+    pairs = _pairs(found.systems, comparison.baselines, candidates, repeats)
+    place = {name: at for at, name in enumerate(found.systems)}
+    rank = {name: at for at, name in enumerate(comparison.systems)}
+    first, second = (np.array([place[pair[side]] for pair in pairs]) for side in (0, 1))
+    differences = found.scores[:, first] - found.scores[:, second]
+    means = np.array([comparison.means[rank[baseline]] for _, baseline in pairs])
     stream = sequence(seed, "gates", comparison.test, comparison.measure)
     asked: dict[str, Any] = {
         "test": comparison.test,
@@ -208,10 +253,38 @@ def find_gates(
         "alpha": comparison.alpha,
         "drawing": Drawing(resamples=comparison.resamples or RESAMPLES, seed=stream),
     }
-    verdicts = [
-        verdict for gate in gates for verdict in _verdicts(gate, pairs, (sides[0], sides[1]), design, comparison, asked)
-    ]
-    return verdicts, [*_cautions(pairs, sides[0] - sides[1]), *_large_margins(gates, pairs, sides[1].mean(axis=0))]
+    equal = (np.abs(differences) <= ROUNDING * float(np.abs(found.scores).max(initial=0.0))).all(axis=0)
+    verdicts: list[GateVerdict] = []
+    for gate in gates:
+        _check_share(gate, pairs, means)
+        contrasts = Contrasts(first, second, gate.factor(lower_is_better=comparison.lower_is_better))
+        decided = _verdicts(gate, pairs, found, contrasts, equal, comparison, asked)
+        known: dict[str, Any] = {"margin": gate.shift, "alpha": comparison.alpha, "seed": stream}
+        verdicts += _with_flips(decided, found, contrasts, repeats, **known) if repeats else decided
+    return verdicts, [*_cautions(pairs, differences), *_large_margins(gates, pairs, means)]
+
+
+def _with_flips(
+    verdicts: Iterator[GateVerdict], scores: GateScores, contrasts: Contrasts, repeats: Sequence[str], **asked: Any
+) -> Iterator[GateVerdict]:
+    """With the share of repetitions that have another verdict, where there is an error to measure by."""
+    decided = list(verdicts)
+    sd = repeat_sd(scores.scores[:, [scores.systems.index(name) for name in dict.fromkeys(repeats)]])
+    estimate = scores.estimator(contrasts).fit()
+    found = flip_shares(estimate, contrasts, sd=sd, shares=scores.shares, correct=decided[0].correct, **asked)
+    for verdict, share, error in zip(decided, found.share.tolist(), found.error.tolist(), strict=True):
+        known = {} if verdict.unvarying else {"flip_share": share, "flip_error": error}
+        yield replace(verdict, repeat_sd=sd, **known)
+
+
+def _check_share(gate: MarginGate, pairs: Sequence[tuple[str, str]], means: Array) -> None:
+    """Refuse a share of a mean that is not above 0."""
+    if gate.is_relative and not (means > 0).all():
+        at = int(np.argmin(means))
+        raise RequestError(
+            f"«{gate.text}» is relative to the mean of {pairs[at][1]}, which is {means[at]:.4g} and not above 0",
+            fix="Name the margin in units of the measure, such as no-worse=0.02.",
+        )
 
 
 def _check_margins(gates: Sequence[MarginGate], measure: str) -> None:
@@ -236,47 +309,40 @@ def _large_margins(gates: Sequence[MarginGate], pairs: Sequence[tuple[str, str]]
             yield Caution("large-margin", what, _shares(gate))
 
 
-def _pairs(systems: Sequence[str], baselines: Sequence[str], candidates: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(
+    systems: Sequence[str], baselines: Sequence[str], candidates: Sequence[str], repeats: Sequence[str]
+) -> list[tuple[str, str]]:
     there, against = set(systems), set(baselines)
-    unknown = [name for name in candidates if name not in there]
+    unknown = [name for name in (*candidates, *repeats) if name not in there]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(systems))
     both = [name for name in candidates if name in against]
     if both:
         raise RequestError(f"«{both[0]}» is the baseline and cannot be a candidate too", fix="Name another candidate.")
-    chosen = dict.fromkeys(candidates or [name for name in systems if name not in against])
+    left_out = against | set(repeats)
+    chosen = dict.fromkeys(candidates or [name for name in systems if name not in left_out])
     if not chosen:
-        raise RequestError("every system is a baseline, and there is no candidate", fix="Name fewer baselines.")
+        raise RequestError(
+            "every system is a baseline or a repeat, and there is no candidate", fix="Name fewer of them."
+        )
     return [(name, baseline) for baseline in baselines for name in chosen]
 
 
 def _verdicts(
     gate: MarginGate,
     pairs: Sequence[tuple[str, str]],
-    sides: tuple[Array, Array],
-    design: TopicDesign | None,
+    scores: GateScores,
+    contrasts: Contrasts,
+    equal: Array,
     comparison: Comparison,
     asked: dict[str, Any],
 ) -> Iterator[GateVerdict]:
     low = comparison.lower_is_better
     sign = -1.0 if low else 1.0
-    factor = gate.factor(lower_is_better=low)
-    shares = np.full(len(sides[1]), 1 / len(sides[1])) if design is None else design.shares
-    base = shares @ sides[1]
-    if gate.is_relative and not (base > 0).all():
-        at = int(np.argmin(base))
-        raise RequestError(
-            f"«{gate.text}» is relative to the mean of {pairs[at][1]}, which is {base[at]:.4g} and not above 0",
-            fix="Name the margin in units of the measure, such as no-worse=0.02.",
-        )
-    count = len(pairs)
-    contrasts = Contrasts(np.arange(count), np.arange(count, 2 * count), factor)
-    scores = sign * np.column_stack(sides)
-    estimator: Estimator = Pairs(scores, contrasts) if design is None else ClusteredContrasts(scores, contrasts, design)
+    estimator = scores.estimator(contrasts)
     tested = gate_verdicts(estimator, margin=gate.shift, **asked)
     found = estimator.fit()
-    equal = (np.abs(sides[0] - sides[1]) <= ROUNDING * float(np.abs(scores).max(initial=0.0))).all(axis=0)
-    test = "max-t" if asked["test"] == "max-t" else "bootstrap" if asked["test"] == "bootstrap" else "t"
+    test = asked["test"] if asked["test"] in GATED_TESTS else "t"
     for at, (candidate, baseline) in enumerate(pairs):
         unvarying = "equal" if equal[at] else "" if found.standard_error[at] > 0 else "constant"
         yield GateVerdict(
@@ -286,7 +352,7 @@ def _verdicts(
             baseline=baseline,
             margin=gate.margin,
             is_relative=gate.is_relative,
-            factor=factor,
+            factor=contrasts.factor,
             difference=float(sign * found.value[at]),
             lower=float("nan") if low else float(tested.lower[at]),
             upper=float(-tested.lower[at]) if low else float("nan"),
@@ -295,8 +361,8 @@ def _verdicts(
             p_adjusted=float("nan") if unvarying else float(tested.p_adjusted[at]),
             correct=asked["correct"],
             confidence=1 - tested.level,
-            test=test if design is None else "t with robust standard errors",
-            topics=len(sides[0]),
+            test=test + scores.note,
+            topics=len(scores.scores),
             passed=(not gate.is_better) if unvarying == "equal" else bool(tested.shown[at]),
             lower_is_better=low,
             unvarying=unvarying,
