@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .call import calls
 
-_JUDGED = (("*effective*", "effective topics leave out what the regression costs"),)
-
 CALLS = [
     *calls(
         "compare six.csv -m AP --test t",
@@ -89,8 +87,9 @@ CALLS = [
         "compare human.csv --judge model.csv --estimator human",
         "compare human.csv --judge model.csv --estimator judge",
         "compare human.csv --judge model.csv --baseline s0 --sampled",
+        "compare human.csv --judge model.csv --baseline s0 --gate no-worse=0.02 --sampled",
+        "compare human.csv --judge model.csv --baseline s0 --gate no-worse=2% --candidate s4 --sampled",
         "compare human.csv --judge a=model.csv --judge b=model2.csv",
-        known_wrong=_JUDGED,
     ),
     *calls("compare six.csv -m AP", "compare six.csv -m AP --baseline s0", "compare clusters.csv"),
 ]

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from .call import calls
 
-_WRONG = (
-    ("*effective*", "effective topics leave out what the regression costs"),
-    ("*worth*", "effective topics leave out what the regression costs"),
-    ("*favour*", "favour becomes two questions: shift and departure"),
-)
 _RUNS = "judges demo/runs -q demo/qrels.txt --judge model=demo/judge.txt"
 
 CALLS = calls(
@@ -27,5 +22,4 @@ CALLS = calls(
     "judges human.csv --judge now=model.csv --earlier now=model2.csv",
     "judges human.csv --judge human.csv",
     "cf.judges('human.csv', judge='model.csv').to_dict()",
-    known_wrong=_WRONG,
 )
