@@ -53,7 +53,7 @@ def test_effective_topics_of_samples_are_those_of_the_simulated_variances(
     human, scores = population.human, population.judges[judge]
     truth = variance_ratio(human, scores, topics, sized(2000, 6000))
     rng, reported = np.random.default_rng(1), []
-    for _ in range(sized(60, 400) if topics > 5 else sized(200, 600)):
+    for _ in range(sized(20, 400) if topics > 5 else sized(200, 600)):
         rows = np.sort(rng.choice(len(human), topics, replace=False))
         found = difference_correlation(JudgedScores(human=human[rows], judge=scores, rows=rows))
         least, worth, most = found.effective_topics[1], found.effective_topics[0], found.effective_topics[2]
