@@ -91,9 +91,9 @@ def effective_topics(
     ``leverage`` is how many times as large it is for these scores. Among N = n judged topics they are worth n.
 
     >>> float(effective_topics(15, 200, 0.7305).round(1)), float(effective_topics(15, 15, 0.7305))
-    (28.5, 15.0)
+    (27.7, 15.0)
     >>> float(effective_topics(5, 200, 0.4).round(2))  # fewer than without a judge
-    4.02
+    3.99
     """
     n, whole, r2 = np.asarray(topics, float), np.asarray(judged_topics, float), np.square(correlation)
     cost = leverage / np.maximum(n - 3, TINY)  # no expectation for fewer than 4 topics
