@@ -22,7 +22,8 @@ scores = st.sampled_from([0.0, -0.0, 1, 2, 2.5, -3.0, True, np.float32(0.1), np.
 runs = st.dictionaries(topics, st.dictionaries(documents, scores, max_size=9), min_size=1).filter(
     lambda run: any(run.values())
 )
-grades = st.dictionaries(topics, st.dictionaries(documents, st.integers(-1, 3), max_size=9), min_size=1).filter(
+labels = st.sampled_from([-1, 0, 1, 2, 3, True, 0.5, np.int64(2), np.float64(1.5), np.float32(0.25)])
+grades = st.dictionaries(topics, st.dictionaries(documents, labels, max_size=9), min_size=1).filter(
     lambda judged: any(judged.values())
 )
 
@@ -41,7 +42,7 @@ def _write(folder: str, named: dict[str, Any], judged: dict[str, Any]) -> tuple[
     for name, run in named.items():
         rows = [f"{t} Q0 {d} 0 {float(s)!r} {name}" for t, found in run.items() for d, s in found.items()]
         Path(folder, name).write_text("\n".join(rows), encoding="utf-8")
-    rows = [f"{t} 0 {d} {g}" for t, found in judged.items() for d, g in found.items()]
+    rows = [f"{t} 0 {d} {float(g):g}" for t, found in judged.items() for d, g in found.items()]
     Path(folder, "qrels").write_text("\n".join(rows), encoding="utf-8")
     return [str(Path(folder, name)) for name in named], str(Path(folder, "qrels"))
 
@@ -95,6 +96,19 @@ def test_a_dict_that_changes_while_it_is_read_is_read_as_it_was() -> None:
 
     run["1"] |= {f"d{at}": Score() for at in range(9)}
     assert cf.score({"a": run}, qrels={"1": {"d0": 1}}, measure="RR").table.of("RR").item() == 1 / 9
+
+
+def test_judgments_that_change_while_they_are_read_are_read_as_they_were() -> None:
+    judged: dict[str, Any] = {"1": {}}
+
+    class Grade:
+        def __index__(self) -> int:
+            judged["1"].clear()
+            return 1
+
+    judged["1"] |= {f"d{at}": Grade() for at in range(9)}
+    run = {"a": {"1": {f"d{at}": 9.0 - at for at in range(9)}}}
+    assert cf.score(run, qrels=judged, measure="P@9").table.of("P@9").item() == 1
 
 
 def test_an_interrupt_is_not_swallowed() -> None:

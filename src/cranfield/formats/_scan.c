@@ -970,6 +970,98 @@ static bool read_id(PyObject *id, bool is_text, Field *field) {
     return false;
 }
 
+/* The code of an id, which is entered if it is new; negative, with an error set, if it is none. */
+static int32_t enter_id(Vocabulary *self, PyObject *id, bool is_text) {
+    Field field;
+    if (!read_id(id, is_text, &field)) {
+        return -1;
+    }
+    if (memchr(field.at, 0, field.size) != NULL) { /* which ends an id */
+        PyErr_SetString(PyExc_ValueError, "an id has no zero byte");
+        return -1;
+    }
+    int32_t code = code_of(self, field.at, field.size, hashed(self->key, field.at, field.size));
+    if (code < 0) {
+        PyErr_NoMemory();
+    }
+    return code;
+}
+
+/* Whole numbers and floats; text, which PyNumber_Float would parse, is none. */
+static bool read_grade(PyObject *value, double *grade) {
+    if (PyLong_CheckExact(value)) {
+        *grade = PyLong_AsDouble(value);
+    } else {
+        *grade = PyFloat_Check(value) || PyIndex_Check(value) ? PyFloat_AsDouble(value) : NAN;
+    }
+    return isfinite(*grade) != 0 && !PyErr_Occurred();
+}
+
+static int take_grades(Vocabulary *self, PyObject *names, PyObject *values, Memory *codes, Memory *grades) {
+    Py_ssize_t count = PyList_Size(names);
+    if (count != PyList_Size(values)) {
+        return UNREADABLE;
+    }
+    if (!make_room(codes, (size_t)count * sizeof(int32_t)) || !make_room(grades, (size_t)count * sizeof(double))) {
+        return NO_MEMORY;
+    }
+    int32_t *code = (int32_t *)(codes->at + codes->used);
+    double *grade = (double *)(grades->at + grades->used);
+    for (Py_ssize_t at = 0; at < count; at++) {
+        code[at] = enter_id(self, PyList_GetItem(names, at), true);
+        if (code[at] < 0 || !read_grade(PyList_GetItem(values, at), &grade[at])) {
+            return UNREADABLE;
+        }
+    }
+    codes->used += (size_t)count * sizeof(int32_t);
+    grades->used += (size_t)count * sizeof(double);
+    return DONE;
+}
+
+/* The judgments of one topic. Keys and values are taken out of the dict before anything else runs. */
+static int take_judged(Vocabulary *self, PyObject *documents, Memory *codes, Memory *grades) {
+    PyObject *names = PyDict_Keys(documents), *values = PyDict_Values(documents);
+    int outcome = names == NULL || values == NULL ? NO_MEMORY : take_grades(self, names, values, codes, grades);
+    Py_XDECREF(names);
+    Py_XDECREF(values);
+    return outcome;
+}
+
+static int take_judgments(Vocabulary *self, PyObject *topics, PyObject *lists, PyObject *names, Memory columns[3]) {
+    int outcome = DONE;
+    for (Py_ssize_t at = 0; outcome == DONE && at < PyList_Size(topics); at++) {
+        PyObject *topic = PyList_GetItem(topics, at), *documents = PyList_GetItem(lists, at);
+        if (documents == NULL || !PyDict_CheckExact(documents)) {
+            return UNREADABLE;
+        }
+        int64_t length = PyDict_Size(documents);
+        Field field;
+        if (length == 0) {
+            continue;
+        }
+        if (!read_id(topic, true, &field)) {
+            return UNREADABLE;
+        }
+        PyObject *name = PyBytes_FromStringAndSize(field.at, (Py_ssize_t)field.size);
+        bool whole = name != NULL && PyList_Append(names, name) == 0 && append(&columns[0], &length, sizeof length);
+        outcome = whole ? take_judged(self, documents, &columns[1], &columns[2]) : NO_MEMORY;
+        Py_XDECREF(name);
+    }
+    return outcome == DONE && PyList_Size(names) == 0 ? UNREADABLE : outcome;
+}
+
+/* Where there is no answer: an error for lack of memory or an interrupt, else None, for the careful reader. */
+static PyObject *no_answer(int outcome) {
+    if (outcome == NO_MEMORY) {
+        return PyErr_NoMemory();
+    }
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {
+        return NULL;
+    }
+    PyErr_Clear();
+    return Py_NewRef(Py_None);
+}
+
 /* ---- what Python sees */
 
 static bool is_free(const Vocabulary *self) {
@@ -1086,15 +1178,7 @@ static PyObject *vocabulary_code(Vocabulary *self, PyObject *list) {
     bool is_text = count > 0 && PyUnicode_CheckExact(PyList_GetItem(list, 0));
     int32_t known = self->count;
     for (Py_ssize_t at = 0; codes != NULL && at < count; at++) {
-        Field id;
-        int32_t code = -1;
-        if (read_id(PyList_GetItem(list, at), is_text, &id)) {
-            if (memchr(id.at, 0, id.size) != NULL) { /* which ends an id */
-                PyErr_SetString(PyExc_ValueError, "an id has no zero byte");
-            } else if ((code = code_of(self, id.at, id.size, hashed(self->key, id.at, id.size))) < 0) {
-                PyErr_NoMemory();
-            }
-        }
+        int32_t code = enter_id(self, PyList_GetItem(list, at), is_text);
         if (code < 0) {
             forget(self, known);
             Py_CLEAR(codes);
@@ -1104,6 +1188,40 @@ static PyObject *vocabulary_code(Vocabulary *self, PyObject *list) {
     }
     self->busy = false;
     return codes;
+}
+
+PyDoc_STRVAR(vocabulary_take_doc,
+             "take(judged)\n--\n\n"
+             "Judgments {topic: {document: grade}}: (topics, lengths, codes, grades), or None if anything is odd.");
+
+static PyObject *vocabulary_take(Vocabulary *self, PyObject *judged) {
+    if (!PyDict_CheckExact(judged)) {
+        return Py_NewRef(Py_None);
+    }
+    if (!start_work(self)) {
+        return NULL;
+    }
+    Memory columns[3] = {{0}}; /* lengths, codes, grades */
+    int32_t known = self->count;
+    PyObject *topics = PyDict_Keys(judged), *lists = PyDict_Values(judged), *names = PyList_New(0), *answer = NULL;
+    if (topics != NULL && lists != NULL && names != NULL) {
+        int outcome = take_judgments(self, topics, lists, names, columns);
+        if (outcome == DONE && !PyErr_Occurred()) {
+            answer = Py_BuildValue("(ONNN)", names, as_bytes(&columns[0]), as_bytes(&columns[1]),
+                                   as_bytes(&columns[2]));
+        } else {
+            forget(self, known);
+            answer = no_answer(outcome);
+        }
+    }
+    self->busy = false;
+    Py_XDECREF(topics);
+    Py_XDECREF(lists);
+    Py_XDECREF(names);
+    for (size_t at = 0; at < sizeof columns / sizeof *columns; at++) {
+        release(&columns[at]);
+    }
+    return answer;
 }
 
 /* ---- byte order */
@@ -1269,11 +1387,8 @@ static PyObject *judgments_take(Judgments *self, PyObject *run) {
         if (outcome == DONE && !PyErr_Occurred()) {
             answer = Py_BuildValue("(ONNNN)", names, as_bytes(&hits.lengths), as_bytes(&hits.edges),
                                    as_bytes(&hits.ranks), as_bytes(&hits.rows));
-        } else if (outcome == NO_MEMORY) {
-            PyErr_NoMemory();
-        } else if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) { /* no interrupt */
-            PyErr_Clear();
-            answer = Py_NewRef(Py_None);
+        } else {
+            answer = no_answer(outcome);
         }
     }
     Py_XDECREF(topics);
@@ -1426,6 +1541,7 @@ static PyMethodDef methods[] = {
     {"scan", (PyCFunction)vocabulary_scan, METH_VARARGS, scan_doc},
     {"enter", (PyCFunction)vocabulary_enter, METH_O, enter_doc},
     {"code", (PyCFunction)vocabulary_code, METH_O, code_doc},
+    {"take", (PyCFunction)vocabulary_take, METH_O, vocabulary_take_doc},
     {"sorted", (PyCFunction)vocabulary_sorted, METH_NOARGS, sorted_doc},
     {"ids", (PyCFunction)vocabulary_ids, METH_NOARGS, ids_doc},
     {"judgments", (PyCFunction)vocabulary_judgments, METH_VARARGS, judgments_doc},

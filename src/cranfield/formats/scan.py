@@ -207,22 +207,16 @@ class Scanner:
 
     def take_judgments(self, judged: Any, file: str) -> CodedJudgments | None:
         """``{topic: {document: grade}}`` of text and numbers, or None when it has to be read carefully."""
-        if self.vocabulary.compiled is None or type(judged) is not dict or {*map(type, judged.values())} != {dict}:
+        compiled = self.vocabulary.compiled
+        taken = None if compiled is None else compiled.take(judged)
+        if taken is None:
             return None
-        lists = {topic: documents for topic, documents in judged.items() if documents}
-        ids = [document for documents in lists.values() for document in documents]
-        if {*map(type, lists), *map(type, ids[:1])} != {str} or not all(map(str.strip, lists)):
+        names, lengths, codes, grades = taken
+        exact = np.frombuffer(grades, np.float64)
+        if np.abs(exact).max() > MOST_GRADE:
             return None
-        try:
-            names = [topic.encode() for topic in lists]
-            given = np.array([grade for documents in lists.values() for grade in documents.values()])
-            codes = self.vocabulary.code(ids)
-        except ValueError:
-            return None
-        if given.ndim != 1 or given.dtype.kind not in "biuf" or not np.abs(given.astype(float)).max() <= MOST_GRADE:
-            return None
-        topic = np.repeat(np.arange(len(names)), [len(documents) for documents in lists.values()])
-        return CodedJudgments(file, names, topic, codes, grade_array(given))
+        topic = np.repeat(np.arange(len(names)), np.frombuffer(lengths, np.int64))
+        return CodedJudgments(file, names, topic, np.frombuffer(codes, np.int32), grade_array(exact))
 
     def code_judgments(self, lines: JudgmentLines) -> CodedJudgments:
         """Judgments that were read carefully."""
