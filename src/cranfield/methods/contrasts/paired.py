@@ -116,24 +116,9 @@ class Pairs:
 
     @cached_property
     def _facts(self) -> tuple[Array, Array, Array]:
-        tiny = self.tiny
-        if not isinstance(self.scores, np.ndarray):
-            return self._gaps.facts(self.topics, tiny)
-        sd, above, below = np.empty(len(self.first)), *(np.empty(len(self.first), np.int64) for _ in range(2))
-        for start in range(0, len(self.first), self.at_once):
-            part = slice(start, start + self.at_once)
-            gaps = self.contrasts.some(part).of(self.scores)
-            above[part], below[part] = (gaps > tiny).sum(axis=0), (gaps < -tiny).sum(axis=0)
-            spread = gaps.std(axis=0, ddof=1)
-            sd[part] = np.where(np.ptp(gaps, axis=0) <= 4 * tiny, 0.0, spread)
-        return sd, above, below
-
-    @property
-    def _gaps(self) -> _Gaps:
-        """The same from blocks of topics."""
         pairs = (self.first, self.second, self.difference, self.tiny)
-        found: _Gaps = fold(_gaps_of_block, self.scores, *pairs, combine=_Gaps.__add__)
-        return found
+        gaps: _Gaps = fold(_gaps_of_block, self.scores, *pairs, combine=_Gaps.__add__)
+        return gaps.facts(self.topics, self.tiny)
 
     @property
     def constant(self) -> Array:
@@ -178,9 +163,13 @@ def _gaps_of_block(block: Array, _: int, first: Array, second: Array, means: Arr
         np.take(systems, first[part], axis=0, out=gaps, mode="clip")
         np.take(systems, second[part], axis=0, out=others, mode="clip")
         gaps -= others
-        above[part] = [np.count_nonzero(row) for row in gaps > tiny]  # much faster than all rows at once
-        below[part] = [np.count_nonzero(row) for row in gaps < -tiny]
+        above[part], below[part] = _counted(gaps > tiny), _counted(gaps < -tiny)
         low[part], high[part] = gaps.min(axis=1), gaps.max(axis=1)
         gaps -= means[part, np.newaxis]
         squared[part] = np.einsum("ij,ij->i", gaps, gaps)
     return _Gaps(above, below, low, high, squared)
+
+
+def _counted(marked: Array) -> Array | list[int]:
+    """How many are marked in each row; long rows are counted much faster one by one."""
+    return [np.count_nonzero(row) for row in marked] if marked.shape[1] > 1000 else marked.sum(axis=1)
