@@ -154,21 +154,6 @@ def variants(topics: int, of_one: int, seed: int) -> Array:
     return 0.4 + 0.1 * np.column_stack([family, base[:, 1:]])
 
 
-@pytest.mark.parametrize("of_one", [8, 18])
-def test_unequal_sds_of_pairs_are_said_of_a_family_of_systems(of_one: int) -> None:
-    found = [of(variants(50, of_one, seed), "unequal-pair-sds") for seed in range(20)]
-    assert None not in found
-    assert "tests with one error term for all pairs, such as Tukey's, do not fit" in str(found[0])
-    assert "Use a test" not in str(found[0])  # max-t, the default, is one that fits
-
-
-@pytest.mark.parametrize("topics", [20, 50, 100])
-def test_unequal_sds_are_rarely_said_of_equal_independent_systems(topics: int) -> None:
-    rng = np.random.default_rng(topics)
-    said = [of(0.4 + 0.1 * rng.normal(size=(topics, 10)), "unequal-pair-sds") is not None for _ in range(100)]
-    assert sum(said) <= 5
-
-
 def test_a_topic_that_decides_the_verdict_on_the_two_best_is_named() -> None:
     """The same as leaving out each topic in turn and testing with scipy."""
     rng, seen = np.random.default_rng(5), 0

@@ -24,7 +24,6 @@ SLUGS = (
     "near-duplicates",
     "zero-differences",
     "skewed-differences",
-    "unequal-pair-sds",
     "decisive-topic",
 )
 """Every caution about a table, in the order in which they are said."""
@@ -32,8 +31,6 @@ SLUGS = (
 FEW_TOPICS = 20
 SKEW = 0.25  # |g| / √n of a pair's differences
 ZEROS = 0.5  # share of topics on which a pair has equal scores
-SD_RATIO = 2.0
-"""95th over 5th percentile of the pairs' sds. Of equal independent systems, 10 of them on 20 topics, 1 % exceed it."""
 DUPLICATE = 0.99  # correlation of two systems' scores over topics
 FEWEST = 10  # topics below which correlation, skew and the weight of one topic are chance
 BOUND_SHARE = 0.3
@@ -294,8 +291,7 @@ def _near_duplicates(pairs: _Pairs) -> Caution | None:
     return Caution(
         "near-duplicates",
         f"{pairs.measure}: {counted} have nearly the same scores{some} (r = {least:.4g})",
-        "Keep one of each: in tests with one error term for all pairs, such as Tukey's, variants of one system make it "
-        "too small for the others.",
+        "Keep one of each: no test guarantees its error rate for two such systems.",
     )
 
 
@@ -327,22 +323,6 @@ def _skewed_differences(pairs: _Pairs) -> Caution | None:
         f"{pairs.measure}: {pairs.counted(chosen)} {verb} skewed differences "
         f"(|g|/√n > {SKEW:g}; {most}g = {pairs.skews[at]:.2f} on {pairs.count:,} topics)",
         "p-values and intervals of such pairs are approximate; add topics.",
-    )
-
-
-def _unequal_sds(pairs: _Pairs) -> Caution | None:
-    squares = pairs.squares[pairs.squares > 0]
-    if pairs.count < FEW_TOPICS or len(squares) < 3:
-        return None
-    low, high = np.sqrt(np.quantile(squares, [0.05, 0.95]) / (pairs.count - 1)).tolist()
-    if high <= SD_RATIO * low:
-        return None
-    return Caution(
-        "unequal-pair-sds",
-        f"{pairs.measure}: the sd of paired differences varies by a factor of {high / low:.1f} between pairs "
-        f"({low:.3g} to {high:.3g}, 5th to 95th percentile{pairs.among()}); tests with one error term for all pairs, "
-        "such as Tukey's, do not fit",
-        "max-t and the tests of single pairs have a separate standard error for each pair.",
     )
 
 
@@ -381,6 +361,5 @@ PAIR_RULES: tuple[Callable[[_Pairs], Caution | None], ...] = (
     _near_duplicates,
     _zero_differences,
     _skewed_differences,
-    _unequal_sds,
     _decisive_topic,
 )

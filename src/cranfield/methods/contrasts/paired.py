@@ -116,7 +116,7 @@ class Pairs:
 
     @cached_property
     def _facts(self) -> tuple[Array, Array, Array]:
-        pairs = (self.first, self.second, self.difference, self.tiny)
+        pairs = (self.contrasts, self.difference, self.tiny)
         gaps: _Gaps = fold(_gaps_of_block, self.scores, *pairs, combine=_Gaps.__add__)
         return gaps.facts(self.topics, self.tiny)
 
@@ -150,7 +150,8 @@ class _Gaps:
         )
 
 
-def _gaps_of_block(block: Array, _: int, first: Array, second: Array, means: Array, tiny: float) -> _Gaps:
+def _gaps_of_block(block: Array, _: int, pairs: Contrasts, means: Array, tiny: float) -> _Gaps:
+    first, second = pairs.first, pairs.second
     systems = np.ascontiguousarray(block.T)
     count, step = len(first), max(1, _CACHED // len(block))
     above, below = (np.empty(count, np.int64) for _ in range(2))
@@ -162,6 +163,8 @@ def _gaps_of_block(block: Array, _: int, first: Array, second: Array, means: Arr
         gaps, others = buffers[:, : part.stop - start]
         np.take(systems, first[part], axis=0, out=gaps, mode="clip")
         np.take(systems, second[part], axis=0, out=others, mode="clip")
+        if pairs.factor != 1:
+            others *= pairs.factor
         gaps -= others
         above[part], below[part] = _counted(gaps > tiny), _counted(gaps < -tiny)
         low[part], high[part] = gaps.min(axis=1), gaps.max(axis=1)
