@@ -173,6 +173,8 @@ def _gaps_of_block(block: Array, _: int, pairs: Contrasts, means: Array, tiny: f
     return _Gaps(above, below, low, high, squared)
 
 
-def _counted(marked: Array) -> Array | list[int]:
+def _counted(marked: Array) -> Array:
     """How many are marked in each row; long rows are counted much faster one by one."""
-    return [np.count_nonzero(row) for row in marked] if marked.shape[1] > 1000 else marked.sum(axis=1)
+    if marked.shape[1] <= 1000:
+        return np.asarray(marked.sum(axis=1))
+    return np.array([np.count_nonzero(row) for row in marked])
