@@ -594,3 +594,129 @@ def test_the_matrix_says_what_is_pale() -> None:
     document = compare_document(compare(table_of(np.random.default_rng(1).normal(size=(20, 3)))), {})
     drawn = matrix_chart(document.rows, document.extra["pairs"]).to_dict()
     assert drawn["encoding"]["color"]["title"] == ["row minus column", "(pale: not significant)"]
+
+
+def scores_of(values: Array) -> dict[str, dict[str, float]]:
+    return {
+        f"s{at}": {f"q{row}": float(score) for row, score in enumerate(column)} for at, column in enumerate(values.T)
+    }
+
+
+def test_pairs_and_ranking_are_tables_by_name() -> None:
+    rng = np.random.default_rng(5)
+    found = cranfield.compare(scores_of(rng.normal([0.0, 0.1, 0.6], 1.0, (30, 3))))
+    pairs, ranking = found.pairs.to_frame(), found.ranking.to_frame()
+    assert list(ranking.system) == list(found.comparisons["score"].systems)
+    assert list(pairs.columns) == list(found.to_dict()["pairs"][0])
+    rows = [{name: None if value != value else value for name, value in row.items()} for row in found.pairs.to_dict()]
+    assert rows == found.to_dict()["pairs"]
+    first = pairs.iloc[0]
+    t, df = first.difference / first.standard_error, 29
+    assert first.p_value == pytest.approx(2 * stats.t.sf(abs(t), df), rel=1e-12)
+    for end, share in (("lower", 0.975), ("upper", 0.025)):
+        noncentrality = first[f"effect_size_{end}"] * np.sqrt(30)
+        assert stats.nct.cdf(t, df, noncentrality) == pytest.approx(share, abs=1e-7)
+
+
+def test_the_interval_of_many_effect_sizes_is_that_of_few() -> None:
+    from cranfield.stats.tails import effect_size_interval
+
+    effects = np.random.default_rng(3).normal(0, 2, 12_000)
+    many = np.array(effect_size_interval(effects, 40, 0.05))
+    few = np.array(effect_size_interval(effects[:500], 40, 0.05))
+    np.testing.assert_allclose(many[:, :500], few, rtol=1e-6, atol=1e-7)
+
+
+def test_the_interval_of_an_effect_size_covers_it() -> None:
+    rng = np.random.default_rng(8)
+    drawn = rng.normal(0.4, 1.0, (sized(4000, 40_000), 15))
+    from cranfield.stats.tails import effect_size_interval
+
+    lower, upper = effect_size_interval(drawn.mean(axis=1) / drawn.std(axis=1, ddof=1), 15, 0.1)
+    covered = ((lower <= 0.4) & (upper >= 0.4)).mean()
+    assert covered == pytest.approx(0.9, abs=margin(0.9, len(drawn)))
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap", "max-t", "unpaired"])
+def test_a_one_sided_test_shows_only_what_is_better_than_the_baseline(test: str) -> None:
+    scores = np.random.default_rng(9).normal([0.0, 0.8, -0.8], 1.0, (40, 3))
+    found = cranfield.compare(
+        scores_of(scores), baseline="s0", test=test, one_sided=True, resamples=count_for(test, 999)
+    )
+    shown = {row["system_a"]: row for row in found.pairs.to_dict()}
+    assert shown["s1"]["significant"]
+    assert not shown["s2"]["significant"]
+    assert shown["s1"]["lower"] > 0
+    turned = cranfield.compare(
+        scores_of(-scores),
+        baseline="s0",
+        test=test,
+        one_sided=True,
+        lower_is_better=True,
+        resamples=count_for(test, 999),
+    )
+    again = {row["system_a"]: row for row in turned.pairs.to_dict()}
+    assert {name: row["significant"] for name, row in again.items()} == {
+        name: row["significant"] for name, row in shown.items()
+    }
+    assert again["s1"]["upper"] == pytest.approx(-shown["s1"]["lower"])
+
+
+def test_a_one_sided_test_needs_a_baseline_and_a_mean() -> None:
+    scores = scores_of(np.random.default_rng(1).normal(size=(20, 3)))
+    with pytest.raises(RequestError, match="none is named"):
+        cranfield.compare(scores, one_sided=True)
+    with pytest.raises(RequestError, match="has two sides"):
+        cranfield.compare(scores, one_sided=True, baseline="s0", test="wilcoxon")
+
+
+def test_one_sided_p_is_half_of_the_two_sided_where_the_candidate_is_better() -> None:
+    scores = scores_of(np.random.default_rng(4).normal([0.0, 0.5], 1.0, (25, 2)))
+    one, two = (cranfield.compare(scores, baseline="s0", one_sided=each).pairs["p_value"][0] for each in (True, False))
+    assert one == pytest.approx(two / 2, rel=1e-12)
+
+
+def test_intervals_of_shares_are_wilsons_and_stay_in_the_range_of_the_measure() -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
+    passes = np.zeros((30, 2))
+    passes[0, 0] = 1.0
+    rows = cranfield.compare(scores_of(passes)).ranking
+    lower, upper = proportion_confint(1, 30, method="wilson")
+    assert rows["lower"][0] == pytest.approx(lower, rel=1e-12)
+    assert rows["upper"][0] == pytest.approx(upper, rel=1e-12)
+    assert rows["lower"][1] == 0
+    values = np.full((12, 2), 0.001)
+    values[0] = [0.9, 0.8]
+    table = ScoreTable(("AP",), tuple(map(str, range(12))), ("a", "b"), values[np.newaxis, :, :, np.newaxis])
+    assert compare(table).mean_interval[0].tolist() == [0.0, 0.0]
+
+
+def test_the_bootstrap_interval_of_a_mean_covers_it() -> None:
+    rng = np.random.default_rng(12)
+    table = table_of(rng.exponential(1.0, (40, 60)))
+    lower, upper = compare(table, test="bootstrap", correct="none", baseline="s0", resamples=999).mean_interval
+    student = compare(table, baseline="s0").mean_interval
+    assert 0.85 <= ((lower <= 1.0) & (upper >= 1.0)).mean() <= 1.0
+    assert (lower <= student[0] + 1e-12).all()
+
+
+def test_pairs_that_no_test_of_means_fits_are_marked() -> None:
+    rng = np.random.default_rng(2)
+    base = rng.normal(size=50)
+    outlier = base + rng.normal(0, 0.1, 50)
+    outlier[7] += 30.0  # one topic decides
+    equal = base.copy()
+    equal[:12] += rng.normal(0.5, 0.3, 12)  # the same on 38 of 50 topics
+    values = np.column_stack([base, base + rng.normal(0, 0.01, 50), outlier, equal, rng.normal(size=50)])
+    rows = cranfield.compare(scores_of(values), baseline="s0").pairs.to_dict()
+    assert {row["system_a"]: row["approximate"] for row in rows} == {"s1": True, "s2": True, "s3": True, "s4": False}
+
+
+def test_differences_that_vary_by_a_billionth_of_the_range_are_constant() -> None:
+    rng = np.random.default_rng(6)
+    base = rng.random(30)
+    for noise, claimed in ((1e-10, False), (1e-7, True)):
+        values = np.column_stack([base, base + 0.1 + rng.uniform(-noise, noise, 30), rng.random(30)])
+        found = cranfield.compare(scores_of(values), baseline="s0").pairs.to_dict()
+        assert next(row["significant"] for row in found if row["system_a"] == "s1") is claimed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from cranfield.runtime.threads import listener
 if TYPE_CHECKING:
     from cranfield.methods.contrasts import Audit, Comparison
     from cranfield.methods.contrasts.gates import GateVerdict, MarginGate
+    from cranfield.scores.frames import ResultColumns
 
 
 OWN_TOPICS = ("unpaired", "tukey-kramer")
@@ -43,6 +44,24 @@ class ComparisonResult(Result):
     audits: Mapping[str, Audit] = field(default_factory=dict)
     by_labels: Mapping[str, Mapping[str, Comparison]] = field(default_factory=dict)
     gates: tuple[GateVerdict, ...] = ()
+
+    @property
+    def pairs(self) -> ResultColumns:
+        """Every pair that is listed: difference, interval, p before and after the correction, d_z with its interval."""
+        return self._joined(lambda found: found.columns_of(found.listed))
+
+    @property
+    def ranking(self) -> ResultColumns:
+        """Every system by its mean, with its interval, possible ranks, and letters."""
+        return self._joined(lambda found: found.ranking())
+
+    def _joined(self, columns: Callable[[Comparison], Mapping[str, Sequence[Any]]]) -> ResultColumns:
+        from cranfield.scores.frames import ResultColumns
+
+        parts = {measure: columns(found) for measure, found in self.comparisons.items()}
+        return ResultColumns.joined(
+            {"measure": [measure] * len(next(iter(each.values()))), **each} for measure, each in parts.items()
+        )
 
     @property
     def exit_code(self) -> int:
@@ -98,6 +117,12 @@ def compare(
     baseline: Annotated[
         Names, Param("Compare the other systems with this one only; may be repeated.", metavar="SYSTEM")
     ] = None,
+    one_sided: Annotated[
+        bool,
+        Param(
+            "With `baseline`: test only whether the other systems are better than it.", label="better than the baseline"
+        ),
+    ] = False,
     equivalence: Annotated[
         float | None,
         Param(
@@ -206,6 +231,7 @@ def compare(
         raise NoEffectError(what, parameter="teams", fix="Leave it out, or add that.")
     if judge is not None:
         more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None, "repeats": repeats}
+        more["one_sided"] = one_sided or None
         _check_judged(**more, best_per=best_per, equivalence=equivalence, non_inferiority=non_inferiority)
         if demands and estimator == "judge":
             what = "a gate is about scores under human labels, and the judge's labels alone say nothing about them"
@@ -226,7 +252,7 @@ def compare(
         tables = replace(tables, warnings=tuple(each for each in tables.warnings if each.slug != "cell-missing"))
     check_systems(tables.by_name, named)
     if audit:
-        margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
+        margins = {"equivalence": equivalence, "non_inferiority": non_inferiority, "one_sided": one_sided or None}
         _check_audit(tables, test=test, lower_is_better=lower_is_better or None, gate=gate, **margins)
         return _audited(tables, correct=correct, alpha=alpha, baseline=baseline, resamples=resamples, seed=seed)
     from cranfield.methods.contrasts.comparison import compare as run
@@ -239,6 +265,7 @@ def compare(
             correct=correct,
             alpha=alpha,
             baseline=baseline or (),
+            one_sided=one_sided,
             equivalence=equivalence,
             non_inferiority=non_inferiority,
             lower_is_better=lower_is_better,

@@ -31,11 +31,15 @@ from cranfield.rendering.paper_table import CITATIONS, paper_table
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
-from cranfield.scores.table import averaging
+from cranfield.scores.quality import DUPLICATE, SKEW
 
 STANDING = (
     "A system may be the best unless another is better by a one-sided t test at α divided by the number of the others; "
     "ranks are those that the tests of the system's own pairs leave it."
+)
+APPROXIMATE = (
+    f"differences are skewed (|g|/√n > {SKEW:g}), or scores correlate by more than {DUPLICATE:g} over topics or are "
+    "equal on most of them"
 )
 BLUE_POINTS = "blue points: may be the best"
 LETTERED = "Systems share a letter exactly when they do not differ significantly."
@@ -57,43 +61,9 @@ INTERVALS = {
 
 
 def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
-    """Return one row per system: rank, mean, interval, possible ranks, whether it may be the best, and its letters.
-
-    The interval is that of the test; for tests without an interval around means, that of the system's standard error.
-    Where scores are logarithms, the geometric mean and its interval take their place.
-    """
-    reach = found.intervals.standard_error if found.half_width != found.half_width else found.half_width
-    shown = np.exp if is_geometric(found) else np.asarray
-    columns = {
-        "system": found.systems,
-        "score": shown(found.means).tolist(),
-        "lower": shown(found.means - reach).tolist(),
-        "upper": shown(found.means + reach).tolist(),
-        "interval_standard_error": found.intervals.standard_error.tolist(),
-        **_standing_columns(found),
-    }
-    return [
-        {"measure": found.measure, "rank": at, **dict(zip(columns, row, strict=True))}
-        for at, row in enumerate(zip(*columns.values(), strict=True), start=1)
-    ]
-
-
-def _standing_columns(found: Comparison) -> dict[str, Sequence[Any]]:
-    """What all pairs say about the order; with baselines nothing."""
-    if found.baselines:
-        return {}
-    standing = found.standing
-    columns: dict[str, Sequence[Any]] = {
-        "rank_lower": standing.rank_lower.tolist(),
-        "rank_upper": standing.rank_upper.tolist(),
-        "may_be_best": standing.may_be_best.tolist(),
-    }
-    return columns | ({"letters": found.letters} if found.letters else {})
-
-
-def is_geometric(found: Comparison) -> bool:
-    """Whether the scores that were compared are logarithms, whose means are shown as geometric means."""
-    return averaging(found.measure) == "geometric"
+    """One row per system."""
+    columns = found.ranking()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def compare_document(
@@ -361,6 +331,8 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
         Column("p_adjusted", adjusted, "probability", 80),
         Column("significant", "significant", "yes", 60),
     ]
+    if any(pair["approximate"] for pair in pairs):
+        columns.append(Column("approximate", "approximate", "yes", 50))
     if found.baselines:
         columns += [
             Column("wins", "wins", "count", 40),
@@ -387,7 +359,7 @@ def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
         text.append(
             "Lower scores are better: the best system has the lowest mean, and a win is a topic with a lower one."
         )
-    if is_geometric(found):
+    if found.is_geometric:
         text.append(
             f"Scores of {found.measure} are logarithms: geometric means and their intervals are shown, and differences "
             "of pairs are those of logarithms."
@@ -399,6 +371,10 @@ def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
         text.append(STANDING)
         text += [LETTERED] if has_short_letters(found) else []
     text += _interval_sentences(found)
+    if listed and (approximate := int(found.pairs.column("approximate").sum())):
+        text.append(
+            f"p of {approximate:,} {'pair is' if approximate == 1 else 'pairs are'} approximate: {APPROXIMATE}."
+        )
     if not listed:
         text.append(f"`all_pairs=True` lists the {count:,} pairs.")
     return text

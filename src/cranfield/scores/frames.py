@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -44,6 +44,47 @@ def make_frame(columns: dict[str, list[Any]], backend: str) -> Any:
     if backend not in BACKENDS:
         raise RequestError(f"there is no backend «{backend}»", fix=f"Choose one of: {', '.join(BACKENDS)}.")
     return _backend(backend)(columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResultColumns:
+    """A table of a result: its columns by their names, which are those of JSON and CSV too."""
+
+    columns: Mapping[str, Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        return self.columns[name]
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} rows of {', '.join(self.columns)}>"
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The table as a data frame of pandas, Polars or PyArrow."""
+        return make_frame({name: list(values) for name, values in self.columns.items()}, backend)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One dict per row."""
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
+
+    @classmethod
+    def joined(cls, parts: Iterable[Mapping[str, Sequence[Any]]]) -> ResultColumns:
+        """Several tables one below the other; a column that some lack is None there."""
+        tables = list(parts)
+        names = dict.fromkeys(name for table in tables for name in table)
+        counts = [len(next(iter(table.values()), ())) for table in tables]
+        return cls(
+            {
+                name: [
+                    value
+                    for table, count in zip(tables, counts, strict=True)
+                    for value in table.get(name, [None] * count)
+                ]
+                for name in names
+            }
+        )
 
 
 def rows_frame(rows: Sequence[Mapping[str, Any]], backend: str) -> Any:

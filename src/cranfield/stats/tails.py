@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -52,6 +53,34 @@ def noncentral_t_tails(t: ArrayLike, df: ArrayLike, noncentrality: ArrayLike) ->
     return noncentral_f_tail(np.square(t), 1.0, df, np.square(noncentrality))
 
 
+_TABLED = 10_000  # numbers of which the inverse is looked up in a table
+_WIDEST = 6.0  # inverse hyperbolic sine up to which the table reaches: t of some hundred times √(2ν)
+
+
+def effect_size_interval(effect_size: Array, topics: int, alpha: float) -> tuple[Array, Array]:
+    """Ends of the interval of a mean over its sd, from the non-central t; of many, to seven digits from a table.
+
+    >>> [round(float(end[0]), 3) for end in effect_size_interval(np.array([0.5]), 50, 0.05)]
+    [0.205, 0.791]
+    """
+    t, root = effect_size * math.sqrt(topics), math.sqrt(topics)
+    return (_noncentrality(t, topics - 1, 1 - alpha / 2) / root, _noncentrality(t, topics - 1, alpha / 2) / root)
+
+
+def _noncentrality(t: Array, df: int, share: float) -> Array:
+    """The non-centrality at which this share of the distribution is below t; nan where t is."""
+    if len(t) <= _TABLED:
+        return np.asarray(special.nctdtrinc(float(df), share, t))
+    place = np.arcsinh(t / math.sqrt(2 * df))
+    return np.where(np.abs(place) < _WIDEST, np.interp(place, *_noncentralities(df, share)), np.nan)
+
+
+@lru_cache(maxsize=16)
+def _noncentralities(df: int, share: float) -> tuple[Array, Array]:
+    places = np.linspace(-_WIDEST, _WIDEST, _TABLED)
+    return places, special.nctdtrinc(float(df), share, np.sinh(places) * math.sqrt(2 * df))
+
+
 def wilson_interval(successes: int, trials: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's interval for a probability, at a number of trials fixed beforehand.
 
@@ -62,11 +91,17 @@ def wilson_interval(successes: int, trials: int, *, confidence: float = 0.95) ->
     """
     if trials == 0:
         return 0.0, 1.0
-    z = float(-special.ndtri((1 - confidence) / 2))
-    share, weight = successes / trials, z * z / trials
+    lower, upper = wilson_ends(np.asarray(successes / trials), trials, 1 - confidence)
+    return float(lower), float(upper)
+
+
+def wilson_ends(share: Array, trials: int, alpha: float) -> tuple[Array, Array]:
+    """The same of several shares of one number of trials."""
+    z = float(normal_critical(alpha / 2))
+    weight = z * z / trials
     centre = (share + weight / 2) / (1 + weight)
-    reach = z * math.sqrt(share * (1 - share) / trials + weight / (4 * trials)) / (1 + weight)
-    return max(0.0, centre - reach), min(1.0, centre + reach)
+    reach = z * np.sqrt(share * (1 - share) / trials + weight / (4 * trials)) / (1 + weight)
+    return np.maximum(0.0, centre - reach), np.minimum(1.0, centre + reach)
 
 
 def anytime_interval(successes: int, trials: int, *, confidence: float = 0.95) -> tuple[float, float]:

@@ -8,13 +8,12 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import Caution
+from cranfield.methods.contrasts.pairs import rounding
 from cranfield.methods.variance.components import products, system_effects
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
 from cranfield.types import Array
 
 MOST_RESAMPLES = 10_000_000  # that can be asked for
-MOST_DIFFERENCES = 4_000_000  # topics × pairs that are resampled unless max-t is asked for: some seconds
-LOOKS, RAISED = 999, 1.05  # resamples for a critical value, and how far it may be above the planned one
 
 
 def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) -> Caution | None:
@@ -78,7 +77,7 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
 def nothing_to_tell(scores: Matrix) -> Caution | None:
     """Warn if systems do not differ, or differ by the same on every topic, so that the standard error is 0."""
     extremes = (float(scores.max()), float(scores.min())) if isinstance(scores, np.ndarray) else _extremes(scores)
-    tiny = 1e-12 * max(1.0, extremes[0], -extremes[1])
+    tiny = 4 * rounding(extremes[1], extremes[0])
     if not _varies(scores, np.zeros(scores.shape[1:]), tiny):
         return Caution(
             "same-everywhere",

@@ -23,7 +23,7 @@ import numpy as np
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.contrasts.assumptions import constant_differences, nothing_to_tell
 from cranfield.methods.contrasts.estimates import Estimate
-from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts, all_pairs
+from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, rounding
 from cranfield.methods.contrasts.resampling import summed, topic_weights
 from cranfield.methods.variance.estimates import MeanVariance
 from cranfield.scores import ScoreTable
@@ -189,7 +189,7 @@ def robust_moments(values: Array, design: TopicDesign) -> RobustMoments:
     """
     used = np.flatnonzero(design.weights > 0)
     there = np.isfinite(values)
-    tiny = ROUNDING * float(np.abs(values[there]).max(initial=0.0))
+    tiny = rounding(float(np.nanmin(values)), float(np.nanmax(values)))
     if there.all():
         return _complete(values[used], design.of(used), tiny, len(values))
     shared = there.T.astype(float) @ there
@@ -601,7 +601,7 @@ class ClusteredContrasts:
         values = self.contrasts.of(self.scores)
         found = robust_moments(np.column_stack([values, np.zeros(len(values))]), self.design)
         value, error, df = (matrix[:-1, -1] for matrix in (found.difference, found.error, found.df))
-        tiny = ROUNDING * float(np.abs(self.scores).max(initial=0.0))
+        tiny = rounding(float(self.scores.min()), float(self.scores.max()))
         tested = (np.ptp(values, axis=0) > 4 * tiny) & (error > 0) & (df > 0)
         return Estimate(value=value, standard_error=np.where(tested, error, 0.0), df=np.where(tested, df, 1.0))
 
@@ -618,7 +618,7 @@ class ClusteredContrasts:
 def _wins(values: Array) -> Array:
     """Systems × systems: topics on which the first is better than the second."""
     above = np.zeros((values.shape[1], values.shape[1]), np.int64)
-    tiny = ROUNDING * float(np.nanmax(np.abs(values)))
+    tiny = rounding(float(np.nanmin(values)), float(np.nanmax(values)))
     for row in values:
         above += row[:, np.newaxis] > row + tiny  # nan compares as nothing
     return above

@@ -20,8 +20,8 @@ from cranfield.methods.contrasts.assumptions import (
 )
 from cranfield.methods.contrasts.clusters import DesignEffect, RobustPairs, TopicDesign, check_robust_test, design_of
 from cranfield.methods.contrasts.corrections import correction, covered
-from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_max_t, by_student
-from cranfield.methods.contrasts.estimates import GREATER, WITHIN, Estimate
+from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
+from cranfield.methods.contrasts.estimates import GREATER, TWO_SIDED, WITHIN, Estimate
 from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide, find_threshold
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs, pair_count
@@ -43,10 +43,21 @@ from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
 from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.frames import make_frame
+from cranfield.scores.quality import range_of
 from cranfield.scores.selection import REMEDY, check_balance
-from cranfield.scores.stored import Matrix, OrderedMatrix, StoredMatrix, columns, ordered, system_means, whole
+from cranfield.scores.stored import (
+    Matrix,
+    OrderedMatrix,
+    StoredMatrix,
+    columns,
+    ordered,
+    some_rows,
+    system_means,
+    whole,
+)
+from cranfield.scores.table import averaging
 from cranfield.stats.family import DEFAULT_TEST
-from cranfield.stats.tails import t_critical
+from cranfield.stats.tails import effect_size_interval, t_critical, wilson_ends
 from cranfield.types import Array, Progress
 
 __all__ = ["ALL_TESTS", "FAMILY", "Comparison", "check_test", "compare", "pair_p_values"]
@@ -54,6 +65,7 @@ __all__ = ["ALL_TESTS", "FAMILY", "Comparison", "check_test", "compare", "pair_p
 
 ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
 ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
+ONE_SIDED = ("t", "bootstrap", "max-t", "unpaired")
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are measured each by its own error
 HELD_PAIRS = 20_000  # kept in memory even where one rule decides about all of them
@@ -113,7 +125,9 @@ class Comparison:
     ``lower_is_better`` the best system has the lowest mean, so that better minus worse is below 0, and a win is a topic
     with a lower score. ``is_mcnemar`` says that the test is McNemar's exact test: the sign test of scores of 0 and 1.
     ``by_topic`` has the differences on every topic of the best system from the second, or of the best candidates from
-    the baseline.
+    the baseline. ``is_share`` says that all scores are 0 or 1, so that means are shares; ``bootstrap_ends`` are those
+    of the intervals of single means by that test. With ``one_sided`` only candidates that are better than the baseline
+    are significant.
     """
 
     measure: str
@@ -138,6 +152,9 @@ class Comparison:
     lower_is_better: bool = False
     is_mcnemar: bool = False
     by_topic: TopicScores | None = None
+    is_share: bool = False
+    bootstrap_ends: tuple[Array, Array] | None = None
+    one_sided: bool = False
 
     @property
     def first(self) -> Array:
@@ -259,11 +276,63 @@ class Comparison:
             return ()
         return letters(all_pairs(len(self.systems)), self.significant, len(self.systems))
 
+    @cached_property
+    def mean_interval(self) -> tuple[Array, Array]:
+        """Ends of the 100(1 − α) % interval of every single mean, within the range of the measure.
+
+        By Student's t, by the bootstrap where that is the test, and Wilson's for the share of topics that pass.
+        """
+        if self.is_share and self.design_effect is None:
+            return wilson_ends(np.clip(self.means, 0.0, 1.0), self.topics, self.alpha)
+        reach = self.intervals.standard_error
+        lower, upper = self.bootstrap_ends or (self.means - reach, self.means + reach)
+        low, high = range_of(self.measure.rpartition(": ")[2]) or (-np.inf, np.inf)
+        if self.means.min() < low or self.means.max() > high:  # logarithms, or scores on another scale
+            return lower, upper
+        return np.maximum(lower, low), np.minimum(upper, high)
+
+    @property
+    def is_geometric(self) -> bool:
+        """Whether the scores that were compared are logarithms, whose means are shown as geometric means."""
+        return averaging(self.measure) == "geometric"
+
+    def ranking(self) -> dict[str, Sequence[Any]]:
+        """Columns, one row per system: rank, mean with its interval, possible ranks, and letters.
+
+        The interval is that of the test, where it has one around means; else that of the single mean. Where scores are
+        logarithms, the geometric mean and its interval take their place.
+        """
+        lower, upper = self.mean_interval
+        if self.half_width == self.half_width:
+            lower, upper = self.means - self.half_width, self.means + self.half_width
+        shown = np.exp if self.is_geometric else np.asarray
+        return {
+            "measure": [self.measure] * len(self.systems),
+            "rank": range(1, len(self.systems) + 1),
+            "system": self.systems,
+            "score": shown(self.means).tolist(),
+            "lower": shown(lower).tolist(),
+            "upper": shown(upper).tolist(),
+            "interval_standard_error": self.intervals.standard_error.tolist(),
+            **self._standing_columns,
+        }
+
+    @property
+    def _standing_columns(self) -> dict[str, Sequence[Any]]:
+        """What all pairs say about the order; with baselines nothing."""
+        if self.baselines:
+            return {}
+        names = ("rank_lower", "rank_upper", "may_be_best")
+        columns: dict[str, Sequence[Any]] = {name: getattr(self.standing, name).tolist() for name in names}
+        return columns | ({"letters": self.letters} if self.letters else {})
+
     def summary(self) -> str:
         """Return sentences: which systems may be the best, and the number of significant pairs with their family."""
         count, total = self.significant_pairs, len(self.pairs)
         tests = f"the {total:,} pairs with {', '.join(self.baselines)}" if self.baselines else f"all {total:,} pairs"
-        found = f"{count:,} of {tests} {'differ' if count != 1 else 'differs'} significantly"
+        one = count == 1
+        shown = f"show{'s' * one} that the system is better" if self.one_sided else f"differ{'s' * one} significantly"
+        found = f"{count:,} of {tests} {shown}"
         return visible(f"{found}." if self.baselines else f"{self._about_the_best()} {found}.")
 
     def _about_the_best(self) -> str:
@@ -342,15 +411,26 @@ class _Rows:
             "upper": pairs.upper.tolist(),
             "standard_error": pairs.standard_error.tolist(),
             "effect_size": pairs.effect_size.tolist(),
+            **self._effect_interval,
             "p_value": p_value,
             "p_adjusted": p_value if pairs.p_adjusted is pairs.p_value else pairs.p_adjusted.tolist(),
             "significant": self._significant.tolist(),
             "wins": pairs.wins.tolist(),
             "ties": pairs.ties.tolist(),
             "losses": pairs.losses.tolist(),
+            "approximate": pairs.approximate.tolist(),
             **self._margins(),
             **({"verdict": list(self.verdicts())} if self.found.baselines else {}),
         }
+
+    @property
+    def _effect_interval(self) -> dict[str, list[Any]]:
+        """The interval of d_z on topics that are independent; nothing is known of another one."""
+        found, effect = self.found, self.pairs.effect_size
+        if found.design_effect is not None or found.test in UNPAIRED_TESTS:
+            effect = np.full(len(effect), np.nan)
+        lower, upper = effect_size_interval(effect, found.topics, found.alpha)
+        return {"effect_size_lower": lower.tolist(), "effect_size_upper": upper.tolist()}
 
     def _names(self, ranks: Array) -> list[str]:
         return [self.found.systems[at] for at in ranks.tolist()]
@@ -394,16 +474,22 @@ class _Rows:
         found, pairs = self.found, self.pairs
         candidate, baseline = found.systems[pairs.first[at]], found.systems[pairs.second[at]]
         relative = f" ({say_percent(share, 1, '+')})" if share == share else ""
-        if pairs.lower[at] == pairs.lower[at]:
+        lower, upper = float(pairs.lower[at]), float(pairs.upper[at])
+        if lower == lower:
             kind = found.interval.partition(" (")[0]
-            interval = f", {kind} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
+            ends = f"[{lower:+.4f}, {upper:+.4f}]"
+            if found.one_sided:
+                ends = f"up to {upper:+.4f}" if found.lower_is_better else f"from {lower:+.4f}"
+            interval = f", {kind} interval {ends}"
         else:
             interval = ", no interval as the differences do not vary"
         counted = (("win", "wins", pairs.wins), ("tie", "ties", pairs.ties), ("loss", "losses", pairs.losses))
         counts = ", ".join(f"{each[at]:,} {one if each[at] == 1 else many}" for one, many, each in counted)
-        verdict = "differs significantly" if significant else "does not differ significantly"
+        verdict = "differs significantly from" if significant else "does not differ significantly from"
+        if found.one_sided:
+            verdict = f"is {'' if significant else 'not '}significantly better than"
         return (
-            f"{candidate} {verdict} from {baseline} in {found.measure}: {float(pairs.difference[at]):+.4f}{relative}"
+            f"{candidate} {verdict} {baseline} in {found.measure}: {float(pairs.difference[at]):+.4f}{relative}"
             f"{interval}, {say_p(float(pairs.p_adjusted[at]))}; {counts} on {found.topics:,} topics."
         )
 
@@ -416,6 +502,7 @@ def compare(
     correct: str | None = None,
     alpha: float = 0.05,
     baseline: str | Sequence[str] = (),
+    one_sided: bool = False,
     equivalence: float | None = None,
     non_inferiority: float | None = None,
     lower_is_better: bool = False,
@@ -445,6 +532,8 @@ def compare(
     baseline
         The system, or the systems, that the others are compared with; differences are candidate less baseline. With
         several the family is all comparisons with any of them.
+    one_sided
+        Whether to test only if candidates are better than the baseline, by t, bootstrap, max-t or unpaired.
     equivalence
         A margin: pairs shown to differ by less are equivalent (two one-sided t tests at α, Holm over pairs).
     non_inferiority
@@ -477,6 +566,7 @@ def compare(
     if lower_is_better:
         same: dict[str, Any] = {"measure": measure, "test": test, "correct": correct, "alpha": alpha, "seed": seed}
         same |= {"baseline": baseline, "equivalence": equivalence, "non_inferiority": non_inferiority}
+        same["one_sided"] = one_sided
         same |= {"resamples": resamples, "label": label, "progress": progress}
         return _turned(compare(table.replaced(values=-table.values), **same))
     baselines = baseline_names(baseline)
@@ -489,6 +579,8 @@ def compare(
             check_robust_test(test)
     test = test or DEFAULT_TEST
     check_test(test, correct, baselines)
+    if one_sided:
+        _check_one_sided(test, baselines)
     if resamples is not None and test not in RESAMPLED:
         raise NoEffectError(
             f"a number of resamples has no effect on the test {test}",
@@ -496,7 +588,7 @@ def compare(
             fix=f"Leave it out, or choose one of: {', '.join(RESAMPLED)}.",
         )
     scores = _checked(table, measure, test)
-    means = _means(scores, design, test)
+    means, is_share = _means(scores, design, test), _is_share(scores)
     order = np.argsort(-means, kind="stable")
     names = tuple(table.systems[at] for at in order.tolist())
     count = pair_count(len(names)) if not baselines else len(_contrasts(names, baselines))
@@ -509,6 +601,7 @@ def compare(
             resamples=resamples or RESAMPLES, seed=sequence(seed, "compare", test, label), progress=progress
         ),
         margins={"equivalence": equivalence, "non_inferiority": non_inferiority},
+        shows=GREATER if one_sided else TWO_SIDED,
     )
     if design is not None:
         robust = RobustPairs(whole(scores)[:, order], _contrasts(names, baselines), design)
@@ -530,7 +623,9 @@ def compare(
         denominator="sd within systems" if test in UNPAIRED_TESTS else "sd of the differences",
         baselines=baselines,
         seed=seed if found.get("resamples") else None,
-        is_mcnemar=test == "sign" and _is_passes(whole(scores)),
+        is_mcnemar=test == "sign" and is_share,
+        is_share=is_share,
+        one_sided=one_sided,
         by_topic=None if test in UNPAIRED_TESTS else _by_topic(table, scores, order, _contrasts(names, baselines, 1)),
         **{**found, "warnings": tuple(each for each in found["warnings"] if each)},
     )
@@ -545,10 +640,11 @@ class _Asked:
     alpha: float
     drawing: Drawing
     margins: dict[str, float | None]
+    shows: str = TWO_SIDED
 
     def is_by_rule(self, pairs: int, topics: int) -> bool:
         """Whether one rule decides about pairs that are not kept."""
-        if any(self.margins.values()):
+        if any(self.margins.values()) or self.shows != TWO_SIDED:
             return False
         if self.test in ONE_THRESHOLD:
             return pairs > HELD_PAIRS or pairs * topics > HELD_DIFFERENCES
@@ -592,9 +688,10 @@ def _by_topic(table: ScoreTable, scores: Array | StoredMatrix, order: Array, con
     return TopicScores(topics=table.topics if len(scores) <= NAMED_TOPICS else (), scores=kept)
 
 
-def _is_passes(scores: Array) -> bool:
+def _is_share(scores: Matrix) -> bool:
     """Whether all scores are 0 or 1, or all of these with the other sign."""
-    return any(bool(np.isin(scores, (0, one)).all()) for one in (1, -1))
+    part = some_rows(scores, 0, 1)  # which says nearly always that they are not
+    return any(bool(np.isin(part, (0, one)).all() and np.isin(whole(scores), (0, one)).all()) for one in (1, -1))
 
 
 def _turned(found: Comparison) -> Comparison:
@@ -607,15 +704,18 @@ def _turned(found: Comparison) -> Comparison:
         non_inferiority=None if found.non_inferiority is None else found.non_inferiority.turned(),
         lower_is_better=True,
         by_topic=None if found.by_topic is None else replace(found.by_topic, scores=-whole(found.by_topic.scores)),
+        bootstrap_ends=None if (ends := found.bootstrap_ends) is None else (-ends[1], -ends[0]),
     )
 
 
 def _held(pairs: Pairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
     """What a comparison has of pairs that are tested and kept one by one."""
     test = asked.test
-    found = decide(pairs, test, correct=asked.correct, alpha=asked.alpha, drawing=asked.drawing)
+    levels: dict[str, Any] = {"alpha": asked.alpha, "drawing": asked.drawing}
+    found = decide(pairs, test, correct=asked.correct, shows=asked.shows, **levels)
     estimate = pairs.fit()
-    tested = held_pairs(pairs.contrasts, len(names), estimate, found, effect_size=effect_size(pairs), wins=pairs.wins)
+    facts: dict[str, Any] = {"wins": pairs.wins, "approximate": pairs.approximate}
+    tested = held_pairs(pairs.contrasts, len(names), estimate, found, effect_size=effect_size(pairs), **facts)
     half_width = float("nan")
     if test in (*ONE_THRESHOLD, "dunnett"):
         pooled = np.full(len(pairs.contrasts), np.sqrt(2 * pairs.squares.residual / pairs.topics))
@@ -628,9 +728,19 @@ def _held(pairs: Pairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]
         "pairs": tested,
         "interval": found.interval,
         "resamples": asked.drawing.resamples if test == "tukey-permutation" else found.resamples,
+        "bootstrap_ends": _bootstrapped_means(pairs, **levels) if test == "bootstrap" else None,
         "warnings": _cautions(pairs, names, asked),
         **asked.shown(estimate),
     }
+
+
+def _bootstrapped_means(pairs: Pairs, **levels: Any) -> tuple[Array, Array]:
+    """Ends of the intervals of single means: those of contrasts with a system that has 0 everywhere."""
+    scores = np.column_stack([pairs.held, np.zeros(pairs.topics)])
+    zero = scores.shape[1] - 1
+    own = Pairs(scores, Contrasts(np.arange(zero), np.full(zero, zero)))
+    found = by_bootstrap(own, own.fit(), correct="none", **levels)
+    return np.where(own.sd > 0, found.lower, own.difference), np.where(own.sd > 0, found.upper, own.difference)
 
 
 def _on_demand(scores: Matrix, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
@@ -666,7 +776,7 @@ def robust_comparison(robust: RobustPairs, names: tuple[str, ...], asked: _Asked
     if asked.test == "max-t":
         found = by_max_t(robust, estimate, alpha=asked.alpha, drawing=asked.drawing)
     else:
-        found = by_student(estimate, correct=asked.correct, alpha=asked.alpha)
+        found = by_student(estimate, correct=asked.correct, alpha=asked.alpha, shows=asked.shows)
     tested = held_pairs(robust.contrasts, len(names), estimate, found, effect_size=robust.effect_size, wins=robust.wins)
     return {
         "means": robust.design.shares @ robust.values,
@@ -728,7 +838,7 @@ def _unpaired(unpaired: UnpairedMeans, names: tuple[str, ...], asked: _Asked) ->
     if asked.test == "tukey-kramer":
         found = unpaired.tukey_kramer(asked.alpha)
     else:
-        found = by_student(estimate, correct=asked.correct, alpha=asked.alpha)
+        found = by_student(estimate, correct=asked.correct, alpha=asked.alpha, shows=asked.shows)
     tested = held_pairs(
         unpaired.contrasts, len(names), estimate, found, effect_size=unpaired.effect_size, wins=unpaired.wins
     )
@@ -783,6 +893,16 @@ def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) ->
         raise RequestError(f"{test} controls the family-wise error rate itself", fix="Leave out the correction.")
     if correct is not None:
         correction(correct)
+
+
+def _check_one_sided(test: str, baselines: Sequence[str]) -> None:
+    if not baselines:
+        raise RequestError(
+            "a one-sided test is about systems that are better than a baseline, and none is named",
+            fix="Name it with `baseline`.",
+        )
+    if test not in ONE_SIDED:
+        raise RequestError(f"the test {test} has two sides", fix=f"Choose one of: {', '.join(ONE_SIDED)}.")
 
 
 def _checked(table: ScoreTable, measure: str | None, test: str) -> Array | StoredMatrix:

@@ -93,7 +93,7 @@ def _with_intervals(
     lower, upper = estimate.ends(t_critical(level / 2 if two_sided else level, estimate.df))
     if shows == GREATER:
         upper = np.where(estimate.is_tested, np.inf, np.nan)
-    names = {TWO_SIDED: interval_level(significant, correct, alpha), GREATER: f"{covered(level)}, one-sided"}
+    names = {TWO_SIDED: interval_level(significant, correct, alpha), GREATER: f"{covered(level)} one-sided"}
     return Verdicts(
         p_value=p_value,
         p_adjusted=p_adjusted,
@@ -202,7 +202,7 @@ def by_max_t(
     if shows == GREATER:
         made = replace(made, upper=np.where(estimate.is_tested, np.inf, np.nan), margin=margin)
     kind = "one-sided" if shows == GREATER else "last step of max-t"
-    interval = f"{covered(alpha)}, {kind}" if shows == GREATER else f"{covered(alpha)} ({kind})"
+    interval = f"{covered(alpha)} {kind}" if shows == GREATER else f"{covered(alpha)} ({kind})"
     return replace(made, interval=interval, resamples=drawn.resamples)
 
 

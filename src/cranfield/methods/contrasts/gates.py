@@ -18,7 +18,7 @@ from cranfield.methods.contrasts.corrections import covered
 from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
 from cranfield.methods.contrasts.estimates import GREATER, Estimator
 from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts
+from cranfield.methods.contrasts.pairs import Contrasts, rounding
 from cranfield.methods.contrasts.repeats import flip_shares, repeat_sd
 from cranfield.runtime.random import sequence
 from cranfield.scores import ScoreTable
@@ -253,7 +253,8 @@ def decide_gates(
         "alpha": comparison.alpha,
         "drawing": Drawing(resamples=comparison.resamples or RESAMPLES, seed=stream),
     }
-    equal = (np.abs(differences) <= ROUNDING * float(np.abs(found.scores).max(initial=0.0))).all(axis=0)
+    tiny = rounding(float(found.scores.min()), float(found.scores.max()))
+    equal = (np.abs(differences) <= tiny).all(axis=0)
     verdicts: list[GateVerdict] = []
     for gate in gates:
         _check_share(gate, pairs, means)
@@ -261,7 +262,7 @@ def decide_gates(
         decided = _verdicts(gate, pairs, found, contrasts, equal, comparison, asked)
         known: dict[str, Any] = {"margin": gate.shift, "alpha": comparison.alpha, "seed": stream}
         verdicts += _with_flips(decided, found, contrasts, repeats, **known) if repeats else decided
-    return verdicts, [*_cautions(pairs, differences), *_large_margins(gates, pairs, means)]
+    return verdicts, [*_cautions(pairs, differences, tiny), *_large_margins(gates, pairs, means)]
 
 
 def _with_flips(
@@ -369,9 +370,8 @@ def _verdicts(
         )
 
 
-def _cautions(pairs: Sequence[tuple[str, str]], differences: Array) -> Iterator[Caution]:
-    largest = float(np.abs(differences).max(initial=0.0))
-    changed = (np.abs(differences) > ROUNDING * largest).sum(axis=0)
+def _cautions(pairs: Sequence[tuple[str, str]], differences: Array, tiny: float) -> Iterator[Caution]:
+    changed = (np.abs(differences) > tiny).sum(axis=0)
     few = [at for at in range(len(pairs)) if 0 < changed[at] < FEW_CHANGED <= len(differences)]
     if few:
         at = few[0]

@@ -8,9 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.methods.contrasts.estimates import Estimate
-from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts
+from cranfield.methods.contrasts.pairs import Contrasts, rounding
 from cranfield.methods.contrasts.resampling import summed, topic_weights
+from cranfield.methods.contrasts.tukey import system_sds
 from cranfield.methods.variance.components import Squares, squares
+from cranfield.scores.quality import DUPLICATE, FEWEST, SKEW, ZEROS
 from cranfield.scores.stored import Matrix, fold, system_means, totals, whole
 from cranfield.types import Array
 
@@ -82,20 +84,20 @@ class Pairs:
         return squares(self.scores)
 
     @cached_property
-    def tiny(self) -> float:
-        """Differences that vary by no more do so by rounding only."""
-        return ROUNDING * self.largest
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        found = totals(self.scores)
+        return found.low, found.high
 
-    @cached_property
-    def largest(self) -> float:
-        """The largest score, whatever its sign."""
-        extremes = totals(self.scores)
-        return max(extremes.high, -extremes.low)
+    @property
+    def tiny(self) -> float:
+        """Scores that are no farther apart are equal but for rounding."""
+        return rounding(*self.ends)
 
     def chosen(self, contrasts: Contrasts) -> Pairs:
         """Other pairs of the same systems; what belongs to the systems is not computed again."""
         other = Pairs(self.scores, contrasts)
-        other.__dict__.update(means=self.means, largest=self.largest)
+        other.__dict__.update(means=self.means, ends=self.ends, own_sd=self.own_sd)
         return other
 
     @property
@@ -106,19 +108,41 @@ class Pairs:
     @cached_property
     def sd(self) -> Array:
         """The sd of every pair's differences; 0 where they vary by rounding only."""
-        return self._facts[0]
+        spread = np.sqrt(self._gaps.squares / (self.topics - 1))
+        return np.where(self._gaps.high - self._gaps.low <= 4 * self.tiny, 0.0, spread)
 
     @cached_property
     def wins(self) -> tuple[Array, Array, Array]:
         """Topics on which the first of a pair scores higher, the same, and lower."""
-        above, below = self._facts[1:]
+        above, below = self._gaps.above, self._gaps.below
         return above, self.topics - above - below, below
 
     @cached_property
-    def _facts(self) -> tuple[Array, Array, Array]:
+    def approximate(self) -> Array:
+        """Pairs of which no test by the mean difference promises much.
+
+        Their differences are skewed, their scores nearly the same, or equal on most topics.
+        """
+        n = self.topics
+        if n < FEWEST:
+            return np.zeros(len(self.contrasts), bool)
+        own, varies = self.own_sd, self.sd > 0
+        first, second = own[self.first], own[self.second]
+        alike = np.square(first) + np.square(second) - np.square(self.sd) > 2 * DUPLICATE * first * second
+        squares = np.where(varies, self._gaps.squares, 1.0)
+        skewed = np.abs(self._gaps.cubes) / squares**1.5 > SKEW  # |g| / √n
+        return np.asarray(varies & (alike | skewed | (self.wins[1] > ZEROS * n)))
+
+    @cached_property
+    def own_sd(self) -> Array:
+        """The sd of every system's scores."""
+        return system_sds(self.scores)
+
+    @cached_property
+    def _gaps(self) -> _Gaps:
         pairs = (self.contrasts, self.difference, self.tiny)
-        gaps: _Gaps = fold(_gaps_of_block, self.scores, *pairs, combine=_Gaps.__add__)
-        return gaps.facts(self.topics, self.tiny)
+        found: _Gaps = fold(_gaps_of_block, self.scores, *pairs, combine=_Gaps.__add__)
+        return found
 
     @property
     def constant(self) -> Array:
@@ -128,17 +152,14 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class _Gaps:
-    """Of the differences of pairs: how many are above and below 0, lowest, highest, and Σ(d − d̄)²."""
+    """Of the differences of pairs: how many are above and below 0, lowest, highest, Σ(d − d̄)² and Σ(d − d̄)³."""
 
     above: Array
     below: Array
     low: Array
     high: Array
     squares: Array
-
-    def facts(self, topics: int, tiny: float) -> tuple[Array, Array, Array]:
-        spread = np.sqrt(self.squares / (topics - 1))
-        return np.where(self.high - self.low <= 4 * tiny, 0.0, spread), self.above, self.below
+    cubes: Array
 
     def __add__(self, other: _Gaps) -> _Gaps:
         return _Gaps(
@@ -147,6 +168,7 @@ class _Gaps:
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             self.squares + other.squares,
+            self.cubes + other.cubes,
         )
 
 
@@ -155,7 +177,7 @@ def _gaps_of_block(block: Array, _: int, pairs: Contrasts, means: Array, tiny: f
     systems = np.ascontiguousarray(block.T)
     count, step = len(first), max(1, _CACHED // len(block))
     above, below = (np.empty(count, np.int64) for _ in range(2))
-    low, high, squared = np.empty((3, count))
+    low, high, squares, cubes = np.empty((4, count))
     # Once for all pairs: to get memory anew takes longer than to sum.
     buffers = np.empty((2, min(step, count), len(block)))
     for start in range(0, count, step):
@@ -169,8 +191,9 @@ def _gaps_of_block(block: Array, _: int, pairs: Contrasts, means: Array, tiny: f
         above[part], below[part] = _counted(gaps > tiny), _counted(gaps < -tiny)
         low[part], high[part] = gaps.min(axis=1), gaps.max(axis=1)
         gaps -= means[part, np.newaxis]
-        squared[part] = np.einsum("ij,ij->i", gaps, gaps)
-    return _Gaps(above, below, low, high, squared)
+        np.multiply(gaps, gaps, out=others)
+        squares[part], cubes[part] = others.sum(axis=1), np.einsum("ij,ij->i", others, gaps)
+    return _Gaps(above, below, low, high, squares, cubes)
 
 
 def _counted(marked: Array) -> Array:

@@ -10,8 +10,18 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.types import Array
 
-ROUNDING = 1e-12
-"""A share of the largest score: differences that vary by no more than that vary by rounding only."""
+ROUNDING = 2.5e-10
+
+
+def rounding(low: float, high: float) -> float:
+    """By how much scores between these may be off by rounding: two that are no farther apart are equal.
+
+    A billionth of their range is four times as much: differences that vary by no more are constant.
+
+    >>> rounding(0.0, 0.8), rounding(1e6, 1e6)
+    (2e-10, 1e-06)
+    """
+    return max(ROUNDING * (high - low), 1e-12 * max(high, -low))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.methods.contrasts.estimates import Estimate
-from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts, all_pairs
+from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, rounding
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
@@ -99,7 +99,7 @@ class PairedT:
         for start in range(0, len(first), step := max(1, _ROWS // n)):  # of near-identical systems the differences
             a, b = first[start : start + step], second[start : start + step]
             squares[a, b] = np.square(rest[:, a + rows.start] - rest[:, b]).sum(axis=0)
-        floor = n * (4 * ROUNDING * float(np.abs(self.scores).max(initial=0.0))) ** 2
+        floor = n * (4 * rounding(float(self.scores.min()), float(self.scores.max()))) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
             error = np.sqrt(np.where(squares > floor, squares, np.nan) / (n - 1) / n)
             return np.asarray((self._means[rows, np.newaxis] - self._means) / error)

@@ -43,6 +43,7 @@ class PairColumns:
     wins: Array
     ties: Array
     losses: Array
+    approximate: Array
 
     def __len__(self) -> int:
         return len(self.place)
@@ -117,6 +118,7 @@ def held_pairs(
     *,
     effect_size: Array,
     wins: tuple[Array, Array, Array],
+    approximate: Array | None = None,
 ) -> HeldPairs:
     """The columns of pairs that were estimated and decided; ``wins`` with ties and losses."""
     columns = PairColumns(
@@ -133,6 +135,7 @@ def held_pairs(
         wins=wins[0],
         ties=wins[1],
         losses=wins[2],
+        approximate=np.zeros(len(contrasts), bool) if approximate is None else approximate,
     )
     return HeldPairs(columns, systems, verdicts.alpha, estimate)
 
@@ -179,7 +182,13 @@ def _with_other_sign(name: str, column: Array) -> Array:
 
 
 _BLOCK = 1_000_000  # scores at a time
-_FACTS = ("effect_size", "wins", "ties", "losses")  # columns for which scores are looked at, topic by topic
+_FACTS = (
+    "effect_size",
+    "wins",
+    "ties",
+    "losses",
+    "approximate",
+)  # columns for which scores are looked at, topic by topic
 
 
 class Rule(Protocol):
@@ -244,7 +253,8 @@ class PairsOnDemand:
     def _facts_at(self, places: Array) -> dict[str, Array]:
         pairs = self._pairs.chosen(pairs_at(places, self._systems))
         wins, ties, losses = pairs.wins
-        return {"effect_size": effect_size(pairs), "wins": wins, "ties": ties, "losses": losses}
+        counts = {"wins": wins, "ties": ties, "losses": losses}
+        return {"effect_size": effect_size(pairs), **counts, "approximate": pairs.approximate}
 
     @cached_property
     def _verdicts(self) -> dict[str, Array]:
@@ -402,7 +412,7 @@ def unvarying_pairs(pairs: Pairs) -> UnvaryingPairs:
     n, m = pairs.scores.shape
     scale = sum(float(np.abs(_weights(start, min(start + _BLOCK, n))).sum()) for start in range(0, n, _BLOCK))
     sums = fold(_weighted_sums, pairs.scores, some_rows(pairs.scores, 0, 1), scale)
-    wide = 5 * pairs.tiny + 8 * n * float(np.finfo(float).eps) * pairs.largest  # with rounding
+    wide = 5 * pairs.tiny + 8 * n * float(np.finfo(float).eps) * max(map(abs, pairs.ends))  # with rounding
     copies = _copies(pairs.scores, _close(sums, wide))
     _, once = np.unique(copies, return_index=True)
     order = np.argsort(sums[once], kind="stable")

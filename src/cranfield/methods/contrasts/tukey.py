@@ -121,17 +121,19 @@ def intervals(scores: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Interv
     )
 
 
+def system_sds(scores: Matrix) -> Array:
+    """The sd of every system's scores over topics, and over shards where there are any."""
+    if not isinstance(scores, np.ndarray):
+        return np.sqrt(squared_deviations(scores, system_means(scores)) / (len(scores) - 1))
+    flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
+    # Of many scores system by system, as a copy of all would take memory.
+    return np.array([row.std(ddof=1) for row in flat]) if flat.size > LARGE else np.asarray(flat.std(axis=1, ddof=1))
+
+
 def standard_error_reach(scores: Matrix, *, alpha: float = 0.05) -> Array:
     """Half-width of the interval of each system's own standard error, whatever the model."""
-    if isinstance(scores, np.ndarray):
-        flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
-        # Of many scores system by system, as a copy of all would take memory.
-        spread = np.array([row.std(ddof=1) for row in flat]) if flat.size > LARGE else flat.std(axis=1, ddof=1)
-        count = flat.shape[1]
-    else:
-        count = len(scores)
-        spread = np.sqrt(squared_deviations(scores, system_means(scores)) / (count - 1))
-    return np.asarray(t_critical(alpha / 2, count - 1) * (spread / np.sqrt(count)))  # FS19 Eq. 4
+    count = len(scores) * int(np.prod(scores.shape[2:]))
+    return np.asarray(t_critical(alpha / 2, count - 1) * (system_sds(scores) / np.sqrt(count)))  # FS19 Eq. 4
 
 
 def intervals_of(test: Tukey, standard_error: Array) -> Intervals:

@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.decisions import Verdicts, simultaneous
 from cranfield.methods.contrasts.estimates import Estimate
-from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts
+from cranfield.methods.contrasts.pairs import Contrasts, rounding
 from cranfield.methods.contrasts.tukey import critical_range
 from cranfield.stats.studentized import studentized_range_tail
 from cranfield.types import Array
@@ -42,9 +42,12 @@ class UnpairedMeans:
     def squares(self) -> Array:
         """Σ(x − x̄)² of every system; 0 where rounding leaves nothing else."""
         rest = self.scores - self.means
-        tiny = 4 * ROUNDING * float(np.nanmax(np.abs(self.scores)))
-        varies = np.nanmax(rest, axis=0) - np.nanmin(rest, axis=0) > tiny
+        varies = np.nanmax(rest, axis=0) - np.nanmin(rest, axis=0) > 4 * self._tiny
         return np.where(varies, np.nansum(np.square(rest), axis=0), 0.0)
+
+    @property
+    def _tiny(self) -> float:
+        return rounding(float(np.nanmin(self.scores)), float(np.nanmax(self.scores)))
 
     @property
     def within(self) -> float:
@@ -90,6 +93,5 @@ class UnpairedMeans:
     def wins(self) -> tuple[Array, Array, Array]:
         """On the topics that two systems share, if any."""
         gaps = self.contrasts.of(self.scores)
-        tiny = ROUNDING * float(np.nanmax(np.abs(self.scores)))
-        above, below = (gaps > tiny).sum(axis=0), (gaps < -tiny).sum(axis=0)
+        above, below = (gaps > self._tiny).sum(axis=0), (gaps < -self._tiny).sum(axis=0)
         return above, np.isfinite(gaps).sum(axis=0) - above - below, below

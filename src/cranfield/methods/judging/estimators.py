@@ -19,9 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.estimates import Estimate
-from cranfield.methods.contrasts.pairs import ROUNDING, Contrasts, all_pairs
+from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, rounding
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
@@ -214,7 +213,7 @@ def _sums_of_differences(scores: JudgedScores, contrasts: Contrasts) -> dict[str
 def _moments(scores: JudgedScores, human: Array, judge: Array, whole: Array) -> Moments:
     """Of columns: differences of pairs, or scores of systems."""
     centred = [each - each.mean(axis=0) for each in (human, judge, whole)]
-    tiny = [ROUNDING * max(float(np.abs(each).max(initial=0.0)), TINY) for each in (scores.human, scores.judge)]
+    tiny = [rounding(float(each.min()), float(each.max())) for each in (scores.human, scores.judge)]
     for each, least in zip(centred, (tiny[0], tiny[1], tiny[1]), strict=True):
         each[:, np.ptp(each, axis=0) <= 4 * least] = 0.0
     squares = [np.einsum("ij,ij->j", each, each) for each in centred]

@@ -170,7 +170,13 @@ def compare_judged(
         means=means[order],
         intervals=Intervals(tukey=float("nan"), anova=float("nan"), standard_error=((upper - lower) / 2)[order]),
         pairs=held_pairs(
-            contrasts, scores.systems, estimate, verdicts, effect_size=effect_size(people), wins=people.wins
+            contrasts,
+            scores.systems,
+            estimate,
+            verdicts,
+            effect_size=effect_size(people),
+            wins=people.wins,
+            approximate=people.approximate,
         ),
         interval=verdicts.interval,
         denominator="sd of the differences",
