@@ -23,6 +23,7 @@ from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.methods.contrasts.resampling import LEAST_VARIANCE, Studentised, critical_value, exceeded, resampled_p
 from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS
+from cranfield.methods.names import TestName
 from cranfield.rendering.charts import interval_chart, matrix_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
@@ -638,7 +639,7 @@ def test_the_interval_of_an_effect_size_covers_it() -> None:
 
 
 @pytest.mark.parametrize("test", ["t", "bootstrap", "max-t", "unpaired"])
-def test_a_one_sided_test_shows_only_what_is_better_than_the_baseline(test: str) -> None:
+def test_a_one_sided_test_shows_only_what_is_better_than_the_baseline(test: TestName) -> None:
     scores = np.random.default_rng(9).normal([0.0, 0.8, -0.8], 1.0, (40, 3))
     found = cranfield.compare(
         scores_of(scores), baseline="s0", test=test, one_sided=True, resamples=count_for(test, 999)
