@@ -118,10 +118,7 @@ def compare(
         Names, Param("Compare the other systems with this one only; may be repeated.", metavar="SYSTEM")
     ] = None,
     one_sided: Annotated[
-        bool,
-        Param(
-            "With `baseline`: test only whether the other systems are better than it.", label="better than the baseline"
-        ),
+        bool, Param("With `baseline`: test only whether the other systems are better than it.", label="one-sided test")
     ] = False,
     equivalence: Annotated[
         float | None,

@@ -18,8 +18,8 @@ def rounding(low: float, high: float) -> float:
 
     A billionth of their range is four times as much: differences that vary by no more are constant.
 
-    >>> rounding(0.0, 0.8), rounding(1e6, 1e6)
-    (2e-10, 1e-06)
+    >>> rounding(0.0, 4.0), rounding(1e6, 1e6)
+    (1e-09, 1e-06)
     """
     return max(ROUNDING * (high - low), 1e-12 * max(high, -low))
 
