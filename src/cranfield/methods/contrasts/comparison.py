@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, get_args, overload
 
 import numpy as np
 
@@ -22,20 +22,18 @@ from cranfield.methods.contrasts.clusters import DesignEffect, RobustPairs, Topi
 from cranfield.methods.contrasts.corrections import correction, covered
 from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
 from cranfield.methods.contrasts.estimates import GREATER, TWO_SIDED, WITHIN, Estimate
-from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide, find_threshold
+from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs, pair_count
 from cranfield.methods.contrasts.ranking import MARGINAL, Standing, letters, standing
 from cranfield.methods.contrasts.tested_pairs import (
-    HolmRule,
+    HolmT,
     PairColumns,
-    PairsOnDemand,
+    PairedFacts,
     TestedPairs,
-    ThresholdRule,
-    TurnedPairs,
-    effect_size,
-    held_pairs,
-    unvarying_pairs,
+    decided_pairs,
+    named_facts,
+    pairs_by_holm,
 )
 from cranfield.methods.contrasts.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS, UnpairedMeans
@@ -67,9 +65,8 @@ ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
 ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
 ONE_SIDED = ("t", "bootstrap", "max-t", "unpaired")
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
-MOST_PAIRS = 2_000_000  # that are measured each by its own error
-HELD_PAIRS = 20_000  # kept in memory even where one rule decides about all of them
-HELD_DIFFERENCES = 10_000_000  # topics × pairs that are looked at for Tukey's tests
+MOST_PAIRS = 2_000_000  # that are kept in memory
+HELD_PAIRS = 20_000  # kept in memory also under the default test, which needs none of them
 MOST_LETTERED = 500  # systems
 LISTED_PAIRS, LISTED_SYSTEMS = 20_000, 200  # in tables and JSON, unless all pairs are asked for
 ROWS_AT_ONCE = 20_000
@@ -107,6 +104,25 @@ class TopicScores:
         return np.asarray(first - second)
 
 
+class PairColumn:
+    """One column of all pairs of a comparison."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, comparison: None, owner: type) -> PairColumn: ...
+
+    @overload
+    def __get__(self, comparison: Comparison, owner: type) -> Array: ...
+
+    def __get__(self, comparison: Comparison | None, owner: type) -> PairColumn | Array:
+        return self if comparison is None else comparison.pairs.column(self.name)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
     """The result of a comparison: systems, best first, and pairs as indices into them.
@@ -119,15 +135,14 @@ class Comparison:
     ``intervals`` has half-widths of intervals around means: Tukey's, which do not overlap exactly if two systems differ
     (nan if the test has none); ANOVA's; that of the standard error.
 
-    Of many pairs under a test with one threshold (Tukey's tests), ``pairs`` computes the numbers when they are asked
-    for; the arrays of all pairs are then made at their first use. ``labels`` says which labels were used, where they
-    are not all of one kind; ``design_effect`` what clusters, strata and weights do, where topics have any. With
-    ``lower_is_better`` the best system has the lowest mean, so that better minus worse is below 0, and a win is a topic
-    with a lower score. ``is_mcnemar`` says that the test is McNemar's exact test: the sign test of scores of 0 and 1.
-    ``by_topic`` has the differences on every topic of the best system from the second, or of the best candidates from
-    the baseline. ``is_share`` says that all scores are 0 or 1, so that means are shares; ``bootstrap_ends`` are those
-    of the intervals of single means by that test. With ``one_sided`` only candidates that are better than the baseline
-    are significant.
+    Of many pairs, or many topics, ``pairs`` computes numbers for the pairs that are asked for. ``labels`` says which
+    labels were used, where they are not all of one kind; ``design_effect`` what clusters, strata and weights do, where
+    topics have any. With ``lower_is_better`` the best system has the lowest mean, so that better minus worse is below
+    0, and a win is a topic with a lower score. ``is_mcnemar`` says that the test is McNemar's exact test: the sign test
+    of scores of 0 and 1. ``by_topic`` has the differences on every topic of the best system from the second, or of the
+    best candidates from the baseline. ``is_share`` says that all scores are 0 or 1, so that means are shares;
+    ``bootstrap_ends`` are those of the intervals of single means by that test. With ``one_sided`` only candidates that
+    are better than the baseline are significant.
     """
 
     measure: str
@@ -156,65 +171,18 @@ class Comparison:
     bootstrap_ends: tuple[Array, Array] | None = None
     one_sided: bool = False
 
-    @property
-    def first(self) -> Array:
-        """The first system of every pair, by rank."""
-        return self.pairs.column("first")
-
-    @property
-    def second(self) -> Array:
-        """The second system of every pair, by rank."""
-        return self.pairs.column("second")
-
-    @property
-    def difference(self) -> Array:
-        """The mean of the first system minus that of the second."""
-        return self.pairs.column("difference")
-
-    @property
-    def standard_error(self) -> Array:
-        """The standard error of every difference."""
-        return self.pairs.column("standard_error")
-
-    @property
-    def lower(self) -> Array:
-        """The lower ends of the intervals of differences."""
-        return self.pairs.column("lower")
-
-    @property
-    def upper(self) -> Array:
-        """The upper ends of the intervals of differences."""
-        return self.pairs.column("upper")
-
-    @property
-    def effect_size(self) -> Array:
-        """Every difference over its ``denominator``."""
-        return self.pairs.column("effect_size")
-
-    @property
-    def p_value(self) -> Array:
-        """p of every pair, before the correction."""
-        return self.pairs.column("p_value")
-
-    @property
-    def p_adjusted(self) -> Array:
-        """p of every pair, adjusted for all of them."""
-        return self.pairs.column("p_adjusted")
-
-    @property
-    def wins(self) -> Array:
-        """Topics on which the first system of a pair is better."""
-        return self.pairs.column("wins")
-
-    @property
-    def ties(self) -> Array:
-        """Topics on which both systems of a pair score the same."""
-        return self.pairs.column("ties")
-
-    @property
-    def losses(self) -> Array:
-        """Topics on which the first system of a pair is worse."""
-        return self.pairs.column("losses")
+    first = PairColumn("The first system of every pair, by rank.")
+    second = PairColumn("The second system of every pair, by rank.")
+    difference = PairColumn("The mean of the first system minus that of the second.")
+    standard_error = PairColumn("The standard error of every difference.")
+    lower = PairColumn("The lower ends of the intervals of differences.")
+    upper = PairColumn("The upper ends of the intervals of differences.")
+    effect_size = PairColumn("Every difference over its ``denominator``.")
+    p_value = PairColumn("p of every pair, before the correction.")
+    p_adjusted = PairColumn("p of every pair, adjusted for all of them.")
+    wins = PairColumn("Topics on which the first system of a pair is better.")
+    ties = PairColumn("Topics on which both systems of a pair score the same.")
+    losses = PairColumn("Topics on which the first system of a pair is worse.")
 
     @property
     def half_width(self) -> float:
@@ -608,7 +576,7 @@ def compare(
         found = robust_comparison(robust, names, asked)
     elif test in UNPAIRED_TESTS:
         found = _unpaired(UnpairedMeans(whole(scores)[:, order], _contrasts(names, baselines)), names, asked)
-    elif not baselines and asked.is_by_rule(count, len(scores)):
+    elif not baselines and asked.keeps_no_pair(count):
         found = _on_demand(ordered(scores, order), names, asked)
     else:
         _check_size(count, asked)
@@ -642,13 +610,10 @@ class _Asked:
     margins: dict[str, float | None]
     shows: str = TWO_SIDED
 
-    def is_by_rule(self, pairs: int, topics: int) -> bool:
-        """Whether one rule decides about pairs that are not kept."""
-        if any(self.margins.values()) or self.shows != TWO_SIDED:
-            return False
-        if self.test in ONE_THRESHOLD:
-            return pairs > HELD_PAIRS or pairs * topics > HELD_DIFFERENCES
-        return self.test == "t" and self.correct == "holm" and pairs > HELD_PAIRS
+    def keeps_no_pair(self, pairs: int) -> bool:
+        """Whether nothing is kept of a pair, as there are many."""
+        has_one_test = not any(self.margins.values()) and self.shows == TWO_SIDED
+        return has_one_test and self.test == "t" and self.correct == "holm" and pairs > HELD_PAIRS
 
     def shown(self, estimate: Estimate) -> dict[str, Verdicts | None]:
         """What the margins show, by each pair's own standard error; nothing where none is named."""
@@ -699,7 +664,7 @@ def _turned(found: Comparison) -> Comparison:
     return replace(
         found,
         means=0.0 - found.means,
-        pairs=TurnedPairs(found.pairs),
+        pairs=replace(found.pairs, is_turned=True),
         equivalence=None if found.equivalence is None else found.equivalence.turned(),
         non_inferiority=None if found.non_inferiority is None else found.non_inferiority.turned(),
         lower_is_better=True,
@@ -714,12 +679,15 @@ def _held(pairs: Pairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]
     levels: dict[str, Any] = {"alpha": asked.alpha, "drawing": asked.drawing}
     found = decide(pairs, test, correct=asked.correct, shows=asked.shows, **levels)
     estimate = pairs.fit()
-    facts: dict[str, Any] = {"wins": pairs.wins, "approximate": pairs.approximate}
-    tested = held_pairs(pairs.contrasts, len(names), estimate, found, effect_size=effect_size(pairs), **facts)
+    facts: Any = PairedFacts(pairs)
+    if pairs.are_few:
+        facts = named_facts(pairs.effect_size, pairs.wins, pairs.approximate)
+    has_one_error = test in (*ONE_THRESHOLD, "dunnett")
+    pooled = (
+        np.full(len(pairs.contrasts), np.sqrt(2 * pairs.squares.residual / pairs.topics)) if has_one_error else None
+    )
+    tested = decided_pairs(pairs.contrasts, len(names), estimate, found, facts=facts, standard_error=pooled)
     half_width = float("nan")
-    if test in (*ONE_THRESHOLD, "dunnett"):
-        pooled = np.full(len(pairs.contrasts), np.sqrt(2 * pairs.squares.residual / pairs.topics))
-        tested = replace(tested, columns=replace(tested.columns, standard_error=pooled))
     if test in ONE_THRESHOLD:
         half_width = float(np.nanmax((found.upper - found.lower) / 4)) if pairs.sd.any() else float("nan")
     return {
@@ -744,29 +712,18 @@ def _bootstrapped_means(pairs: Pairs, **levels: Any) -> tuple[Array, Array]:
 
 
 def _on_demand(scores: Matrix, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
-    """The same of pairs that are not kept, under a test with one rule for all."""
+    """The same of so many pairs that none is kept, by t with Holm's correction."""
     pairs = Pairs(scores, Contrasts(*np.empty((2, 0), np.int64)))
-    nothing, half_width = nothing_to_tell(scores), float("nan")
-    cautions = [nothing]
-    if asked.test in ONE_THRESHOLD:
-        threshold = find_threshold(pairs, asked.test, alpha=asked.alpha, drawing=asked.drawing)
-        unvarying, half_width = unvarying_pairs(pairs), threshold.margin / 2
-        rule: Any = ThresholdRule(threshold, asked.alpha, unvarying)
-        cautions.append(one_error_term(scores, None, asked.test))
-        interval = f"simultaneous {100 * (1 - asked.alpha):.4g} %"
-    else:
-        rule = HolmRule(whole(scores), asked.alpha)
-        unvarying = unvarying_pairs(pairs)
-        interval = f"{covered(rule.level)} (level of Holm's last step)"
-    chosen = pairs.chosen(unvarying.contrasts)
-    cautions.append(None if nothing else constant_differences(chosen.constant, names, chosen.first, chosen.second))
+    decided = HolmT(pairs, asked.alpha)
+    nothing, constant = nothing_to_tell(scores), decided.constant
+    every = np.ones(len(constant), bool)
     return {
         "means": pairs.means,
-        "intervals": _intervals(pairs, half_width, asked.alpha),
-        "pairs": PairsOnDemand(scores, rule),
-        "interval": interval,
-        "resamples": asked.drawing.resamples if asked.test in RESAMPLED else None,
-        "warnings": cautions,
+        "intervals": _intervals(pairs, float("nan"), asked.alpha),
+        "pairs": pairs_by_holm(decided),
+        "interval": f"{covered(decided.level)} (level of Holm's last step)",
+        "resamples": None,
+        "warnings": [nothing, None if nothing else constant_differences(every, names, constant.first, constant.second)],
     }
 
 
@@ -777,7 +734,8 @@ def robust_comparison(robust: RobustPairs, names: tuple[str, ...], asked: _Asked
         found = by_max_t(robust, estimate, alpha=asked.alpha, drawing=asked.drawing)
     else:
         found = by_student(estimate, correct=asked.correct, alpha=asked.alpha, shows=asked.shows)
-    tested = held_pairs(robust.contrasts, len(names), estimate, found, effect_size=robust.effect_size, wins=robust.wins)
+    facts = named_facts(robust.effect_size, robust.wins)
+    tested = decided_pairs(robust.contrasts, len(names), estimate, found, facts=facts)
     return {
         "means": robust.design.shares @ robust.values,
         "intervals": Intervals(float("nan"), float("nan"), robust.own_reach(asked.alpha)),
@@ -839,11 +797,9 @@ def _unpaired(unpaired: UnpairedMeans, names: tuple[str, ...], asked: _Asked) ->
         found = unpaired.tukey_kramer(asked.alpha)
     else:
         found = by_student(estimate, correct=asked.correct, alpha=asked.alpha, shows=asked.shows)
-    tested = held_pairs(
-        unpaired.contrasts, len(names), estimate, found, effect_size=unpaired.effect_size, wins=unpaired.wins
-    )
-    if asked.test == "tukey-kramer":
-        tested = replace(tested, columns=replace(tested.columns, standard_error=unpaired.pooled().standard_error))
+    error = unpaired.pooled().standard_error if asked.test == "tukey-kramer" else None
+    facts = named_facts(unpaired.effect_size, unpaired.wins)
+    tested = decided_pairs(unpaired.contrasts, len(names), estimate, found, facts=facts, standard_error=error)
     own = np.sqrt(unpaired.squares / (unpaired.counts - 1) / unpaired.counts)
     cautions = []
     if np.isfinite(unpaired.scores).all():
@@ -916,14 +872,14 @@ def _checked(table: ScoreTable, measure: str | None, test: str) -> Array | Store
 
 
 def _check_size(pairs: int, asked: _Asked) -> None:
-    """Refuse what needs the own error of each of too many pairs."""
-    has_margin = any(asked.margins.values())
-    if pairs <= MOST_PAIRS or (not has_margin and asked.test in (*ONE_THRESHOLD, "dunnett")):
+    """Refuse to keep too many pairs."""
+    if pairs <= MOST_PAIRS:
         return
-    what = "equivalence and non-inferiority measure" if has_margin else f"{asked.test} measures"
+    has_margin = any(asked.margins.values())
+    what = "equivalence and non-inferiority keep" if has_margin else f"{asked.test} keeps"
     rest = "leave out the margin." if has_margin else 'use `test="t"` with Holm\'s correction.'
     raise RequestError(
-        f"{what} every pair by its own error, and {pairs:,} are more than {MOST_PAIRS:,}",
+        f"{what} every pair in memory, and {pairs:,} are more than {MOST_PAIRS:,}",
         fix=f"Compare fewer systems, name a baseline, or {rest}",
     )
 

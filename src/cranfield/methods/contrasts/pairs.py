@@ -26,11 +26,15 @@ def rounding(low: float, high: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Differences of systems, the score of ``first`` minus ``factor`` times that of ``second``."""
+    """Differences of systems, the score of ``first`` minus ``factor`` times that of ``second``.
+
+    ``is_complete`` says that they are all pairs of the systems, in the order of ``pairs_at``.
+    """
 
     first: Array
     second: Array
     factor: float = 1.0
+    is_complete: bool = False
 
     def __len__(self) -> int:
         return len(self.first)
@@ -52,7 +56,7 @@ def all_pairs(systems: int) -> Contrasts:
     >>> found.first.tolist(), found.second.tolist()
     ([0, 0, 1], [1, 2, 2])
     """
-    return Contrasts(*np.triu_indices(systems, k=1))
+    return Contrasts(*np.triu_indices(systems, k=1), is_complete=True)
 
 
 def against(systems: int, baselines: Sequence[int]) -> Contrasts:
@@ -111,15 +115,3 @@ def pairs_at(places: Array, systems: int) -> Contrasts:
     # The last row has no pairs, and begins where the order ends.
     first = np.minimum(np.searchsorted(begins, places, side="right") - 1, systems - 2)
     return Contrasts(first, np.asarray(places - begins[first] + first + 1))
-
-
-def is_among(places: Array, chosen: Array) -> Array:
-    """Which of the places are among those chosen, which are in order.
-
-    >>> is_among(np.array([5, 1, 2]), np.array([1, 4, 5])).tolist()
-    [True, True, False]
-    """
-    if not len(chosen):
-        return np.zeros(len(places), bool)
-    at = np.minimum(np.searchsorted(chosen, places), len(chosen) - 1)
-    return np.asarray(chosen[at] == places)

@@ -23,7 +23,7 @@ from cranfield.methods.contrasts.estimates import Estimate, Estimator
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs
 from cranfield.methods.contrasts.resampling import summed, topic_weights
-from cranfield.methods.contrasts.tested_pairs import effect_size, held_pairs
+from cranfield.methods.contrasts.tested_pairs import decided_pairs, named_facts
 from cranfield.methods.contrasts.tukey import Intervals
 from cranfield.methods.judging.estimators import (
     JudgedEstimate,
@@ -158,6 +158,7 @@ def compare_judged(
     else:
         verdicts = by_student(estimate, correct=correct, alpha=alpha)
     people = Pairs(ranked.human, contrasts)
+    facts = named_facts(people.effect_size, people.wins, people.approximate)
     fallback = getattr(estimate, "fallback", np.zeros(0))
     lower, upper = own.interval(alpha)
     return Comparison(
@@ -169,15 +170,7 @@ def compare_judged(
         systems=tuple(names[at] for at in order.tolist()),
         means=means[order],
         intervals=Intervals(tukey=float("nan"), anova=float("nan"), standard_error=((upper - lower) / 2)[order]),
-        pairs=held_pairs(
-            contrasts,
-            scores.systems,
-            estimate,
-            verdicts,
-            effect_size=effect_size(people),
-            wins=people.wins,
-            approximate=people.approximate,
-        ),
+        pairs=decided_pairs(contrasts, scores.systems, estimate, verdicts, facts=facts),
         interval=verdicts.interval,
         denominator="sd of the differences",
         baselines=tuple(names[at] for at in baselines),
