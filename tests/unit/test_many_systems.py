@@ -25,11 +25,12 @@ from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compar
 from cranfield.methods.contrasts.corrections import holm
 from cranfield.methods.contrasts.pair_tests import RESAMPLED
 from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import all_pairs, pair_count, pair_place, pairs_at
+from cranfield.methods.contrasts.pairs import all_pairs, contrasts_at
 from cranfield.methods.contrasts.tested_pairs import DECIDED, FACTS, PairColumns
 from cranfield.rendering import comparison_document, output_formats
 from cranfield.rendering.comparison_document import charted, compare_document
 from cranfield.rendering.document import StreamedRows
+from cranfield.stats.pairs import pair_count, pair_place
 from cranfield.stats.tails import t_critical
 
 Array = npt.NDArray[Any]
@@ -153,7 +154,7 @@ def test_holm_of_400_systems_is_that_of_all_their_pairs_one_by_one() -> None:
 
 def test_places_of_pairs_are_those_of_numpy() -> None:
     first, second = np.triu_indices(17, k=1)
-    for ours in (pairs_at(np.arange(pair_count(17)), 17), all_pairs(17)):
+    for ours in (contrasts_at(np.arange(pair_count(17)), 17), all_pairs(17)):
         np.testing.assert_array_equal(ours.first, first)
         np.testing.assert_array_equal(ours.second, second)
     np.testing.assert_array_equal(pair_place(second, first, 17), np.arange(pair_count(17)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from cranfield.runtime.compiled import WORTH_LOADING, is_loaded
 from cranfield.stats.kernels import count_agreeing
+from cranfield.stats.pairs import every_pair
 from cranfield.types import Array
 
 _COMPILED = 10**9  # steps of a loop that is never interpreted: it is there for many items
@@ -16,7 +17,7 @@ _BLOCK = 60_000  # numbers at a time, so that memory does not grow with the rows
 
 @lru_cache(maxsize=8)
 def _pairs(count: int) -> tuple[Array, Array]:
-    first, second = np.triu_indices(count, k=1)
+    first, second = every_pair(count)
     for each in (first, second):
         each.flags.writeable = False  # shared by all who ask
     return first, second

@@ -24,7 +24,7 @@ from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, 
 from cranfield.methods.contrasts.estimates import GREATER, TWO_SIDED, WITHIN, Estimate
 from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide
 from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs, pair_count
+from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs
 from cranfield.methods.contrasts.ranking import MARGINAL, Standing, letters, standing
 from cranfield.methods.contrasts.tested_pairs import (
     HolmT,
@@ -55,6 +55,7 @@ from cranfield.scores.stored import (
 )
 from cranfield.scores.table import averaging
 from cranfield.stats.family import DEFAULT_TEST
+from cranfield.stats.pairs import pair_count
 from cranfield.stats.tails import effect_size_interval, t_critical, wilson_ends
 from cranfield.types import Array, Progress
 

@@ -14,8 +14,9 @@ from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.decisions import Verdicts
 from cranfield.methods.contrasts.estimates import Estimate
 from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, pair_count, pair_place, pairs_at
+from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, contrasts_at
 from cranfield.methods.contrasts.ranking import HeldT, PairedT, PairwiseT
+from cranfield.stats.pairs import pair_count, pair_place
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
@@ -134,7 +135,7 @@ class TestedPairs:
         return self._at(pair_place(np.full(len(others), rank), others, self.systems))
 
     def _at(self, places: Array) -> PairColumns:
-        pairs = pairs_at(places, self.systems) if self.contrasts is None else self.contrasts.some(places)
+        pairs = contrasts_at(places, self.systems) if self.contrasts is None else self.contrasts.some(places)
         return PairColumns(places, pairs, self.decisions, self.facts, self.is_turned)
 
 
@@ -223,7 +224,7 @@ class HolmT:
     @property
     def constant(self) -> Contrasts:
         """Pairs with the same difference on every topic, other than 0: their standard error is 0."""
-        unvarying = pairs_at(self._looked_at[1], self.matrix.systems)
+        unvarying = contrasts_at(self._looked_at[1], self.matrix.systems)
         return unvarying.some(np.abs(unvarying.of(self.pairs.means)) > self.pairs.tiny)
 
     @cached_property

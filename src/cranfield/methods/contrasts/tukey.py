@@ -11,6 +11,7 @@ from cranfield.methods.contrasts.anova import AnovaTable, Decomposition
 from cranfield.methods.contrasts.decisions import Verdicts, simultaneous
 from cranfield.methods.contrasts.estimates import Estimate
 from cranfield.scores.stored import Matrix, squared_deviations, system_means
+from cranfield.stats.pairs import every_pair
 from cranfield.stats.studentized import studentized_range_critical, studentized_range_tail
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -92,7 +93,7 @@ def tukey(means: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Tukey:
     |tk| = |μ̂_u − μ̂_v| / √(MS_error / (T·S)) against the studentised range, p = P(Q ≥ |tk|):
     Ferro and Sanderson (2019), Eq. 1 and Eq. 2.
     """
-    first, second = np.triu_indices(len(means), k=1)
+    first, second = every_pair(len(means))
     return Tukey(means, first, second, means[first] - means[second], alpha, error)
 
 
