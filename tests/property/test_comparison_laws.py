@@ -13,9 +13,9 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield import InputError, RequestError, ScoreTable
-from cranfield.methods.contrasts import MODELS, anova, compare, decompose
-from cranfield.methods.contrasts import comparison as comparing
-from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison
+from cranfield.methods.contrasts import MODELS, anova, compare, comparing, decompose
+from cranfield.methods.contrasts.comparing import ALL_TESTS
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import CORRECTIONS
 from cranfield.methods.contrasts.pair_tests import RESAMPLED
 from cranfield.methods.contrasts.pairs import all_pairs

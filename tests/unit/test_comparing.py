@@ -14,10 +14,10 @@ from scipy import stats
 
 import cranfield
 from cranfield import RequestError, ScoreTable, read_scores
-from cranfield.methods.contrasts import assumptions, resampling
-from cranfield.methods.contrasts import comparison as comparing
+from cranfield.methods.contrasts import assumptions, comparing, resampling
 from cranfield.methods.contrasts.assumptions import box_epsilon
-from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare, pair_p_values
+from cranfield.methods.contrasts.comparing import ALL_TESTS, compare, pair_p_values
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import all_pairs

@@ -19,9 +19,9 @@ from cranfield import RequestError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.formats.scores import column_lines, format_scores
 from cranfield.formats.text import read_bytes
-from cranfield.methods.contrasts import comparison as comparing
-from cranfield.methods.contrasts import pair_tests, paired, resampling, tested_pairs
-from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.contrasts import comparing, comparison, pair_tests, paired, resampling, tested_pairs
+from cranfield.methods.contrasts.comparing import ALL_TESTS, compare
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import holm
 from cranfield.methods.contrasts.pair_tests import RESAMPLED
 from cranfield.methods.contrasts.paired import Pairs
@@ -197,11 +197,11 @@ def test_what_keeps_every_pair_is_refused_for_too_many(asked: dict[str, Any], mo
 @pytest.fixture
 def few_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists that end after ten pairs, or with the best four systems."""
-    for module in (comparing, comparison_document):
+    for module in (comparison, comparison_document):
         monkeypatch.setattr(module, "LISTED_PAIRS", 10)
         monkeypatch.setattr(module, "LISTED_SYSTEMS", 4)
     monkeypatch.setattr(comparing, "HELD_PAIRS", 10)
-    monkeypatch.setattr(comparing, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(comparison, "ROWS_AT_ONCE", 7)
 
 
 def hostile() -> ScoreTable:
@@ -218,11 +218,11 @@ def test_streamed_json_and_csv_are_those_of_lists(
 ) -> None:
     asked: dict[str, Any] = {"test": test, "baseline": list(baseline) or None, "all_pairs": True}
     listed = cf.compare(hostile(), **asked).document()
-    for module in (comparing, comparison_document):
+    for module in (comparison, comparison_document):
         monkeypatch.setattr(module, "LISTED_PAIRS", 10)
     if on_demand:
         monkeypatch.setattr(comparing, "HELD_PAIRS", 10)
-    monkeypatch.setattr(comparing, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(comparison, "ROWS_AT_ONCE", 7)
     result = cf.compare(hostile(), **asked)
     streamed = result.document()
     assert isinstance(streamed.extra["pairs"], StreamedRows)

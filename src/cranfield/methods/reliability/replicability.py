@@ -11,9 +11,9 @@ import numpy as np
 
 from cranfield.errors import Caution
 from cranfield.methods.contrasts.audits import PairVerdicts, Replication, halves, joined, replication_of
-from cranfield.methods.contrasts.comparison import FAMILY, compare, pair_p_values
+from cranfield.methods.contrasts.comparing import compare, pair_p_values
 from cranfield.methods.contrasts.kernels import set_sums
-from cranfield.methods.contrasts.pair_tests import RESAMPLED
+from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range, tukey
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
 from cranfield.methods.reliability.kernels import count_verdicts
