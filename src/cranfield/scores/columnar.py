@@ -338,9 +338,12 @@ def _listed_axis(names: Sequence[str], *, sort: bool) -> Axis:
     return axis
 
 
+_NUMBERS = (float, int, np.floating, np.integer)
+
+
 def _row_numbers(values: Sequence[Any]) -> tuple[Array, int | None]:
     """Scores as floats, and the first row of which it is none."""
-    if set(map(type, values)) <= {float, int}:
+    if all(issubclass(kind, _NUMBERS) and kind is not bool for kind in set(map(type, values))):
         try:
             found = np.array(values, np.float64)
         except OverflowError:
