@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from cranfield.types import Array
+
+MOST_KEPT = 256  # things, up to which the pairs are kept: to make them takes longer than a t test
 
 
 def pair_count(count: int) -> int:
@@ -22,8 +26,17 @@ def every_pair(count: int) -> tuple[Array, Array]:
     >>> [each.tolist() for each in every_pair(3)]
     [[0, 0, 1], [1, 2, 2]]
     """
+    return _kept(count) if count <= MOST_KEPT else _made(count)
+
+
+def _made(count: int) -> tuple[Array, Array]:
     first, second = np.triu_indices(count, k=1)
+    for each in (first, second):
+        each.flags.writeable = False  # shared by all who ask
     return first, second
+
+
+_kept = lru_cache(maxsize=8)(_made)
 
 
 def pair_place(first: Array, second: Array, count: int) -> Array:
