@@ -331,8 +331,8 @@ def _text(value: Any) -> str:
 
 
 def _listed_axis(names: Sequence[str], *, sort: bool) -> Axis:
-    known: dict[str, int] = {}
-    codes = np.array([known.setdefault(name, len(known)) for name in names], np.int32)
+    known = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    codes = np.fromiter(map(known.__getitem__, names), np.int32, len(names))
     axis = named_axis(CodedColumn(codes, list(known)), str, sort=sort)
     assert axis is not None
     return axis

@@ -152,13 +152,15 @@ def compare(
     names = tuple(table.systems[at] for at in order.tolist())
     count = pair_count(len(names)) if not baselines else len(_contrasts(names, baselines))
     label = label or measure or table.measures[0]
+    drawing = Drawing()
+    if test in RESAMPLED:  # no other test has a seed
+        stream = sequence(seed, "compare", test, label)
+        drawing = Drawing(resamples=resamples or RESAMPLES, seed=stream, progress=progress)
     options = Options(
         test=test,
         correct=correct or ("none" if count == 1 else "holm"),  # one pair is no family
         alpha=alpha,
-        drawing=Drawing(
-            resamples=resamples or RESAMPLES, seed=sequence(seed, "compare", test, label), progress=progress
-        ),
+        drawing=drawing,
         margins={"equivalence": equivalence, "non_inferiority": non_inferiority},
         shows=GREATER if one_sided else TWO_SIDED,
     )
@@ -248,7 +250,11 @@ def _by_topic(table: ScoreTable, scores: Array | StoredMatrix, order: Array, con
 def _is_share(scores: Matrix) -> bool:
     """Whether all scores are 0 or 1, or all of these with the other sign."""
     part = some_rows(scores, 0, 1)  # which says nearly always that they are not
-    return any(bool(np.isin(part, (0, one)).all() and np.isin(whole(scores), (0, one)).all()) for one in (1, -1))
+    return any(_has_only(part, one) and _has_only(whole(scores), one) for one in (1, -1))
+
+
+def _has_only(scores: Array, one: int) -> bool:
+    return bool(((scores == 0) | (scores == one)).all())
 
 
 def _turned(found: Comparison) -> Comparison:
