@@ -225,7 +225,7 @@ def held_and_on_demand(table: ScoreTable, **asked: Any) -> tuple[Comparison, Com
     """The default test with pairs in memory, and without, some rows of the matrix of t at a time."""
     held = compare(table, **asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(comparing, "HELD_PAIRS", 0)
+        patch.setattr(comparing, "MOST_PAIRS", 0)
         patch.setattr("cranfield.methods.contrasts.ranking._ROWS", 4 * len(table.systems))
         patch.setattr("cranfield.methods.contrasts.tested_pairs._BLOCK", 48)
         found = compare(table, **asked)

@@ -300,7 +300,6 @@ def test_too_many_pairs_are_tested_by_t_and_holm_and_by_no_test_that_needs_each_
     table = table_of(np.random.default_rng(1).normal(size=(10, 4)))
     few = compare(table)
     monkeypatch.setattr(comparing, "MOST_PAIRS", 5)
-    monkeypatch.setattr(comparing, "HELD_PAIRS", 5)
     found = compare(table)
     assert (found.test, found.correct, found.warnings) == ("t", "holm", ())
     np.testing.assert_allclose(found.p_adjusted, few.p_adjusted, rtol=1e-12)

@@ -52,7 +52,6 @@ ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all 
 ONE_SIDED = ("t", "bootstrap", "max-t", "unpaired")
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are kept in memory
-HELD_PAIRS = 20_000  # kept in memory also under the default test, which needs none of them
 CHARTED_PAIRS = 6  # with a baseline, whose differences on every topic are kept for a chart
 NAMED_TOPICS = 200  # more names cannot be shown
 
@@ -207,7 +206,7 @@ class Options:
     def keeps_no_pair(self, pairs: int) -> bool:
         """Whether nothing is kept of a pair, as there are many."""
         has_one_test = not any(self.margins.values()) and self.shows == TWO_SIDED
-        return has_one_test and self.test == "t" and self.correct == "holm" and pairs > HELD_PAIRS
+        return has_one_test and self.test == "t" and self.correct == "holm" and pairs > MOST_PAIRS
 
     def shown(self, estimate: Estimate) -> dict[str, Verdicts | None]:
         """What the margins show, by each pair's own standard error; nothing where none is named."""
