@@ -309,7 +309,7 @@ def _bootstrapped_means(pairs: Pairs, **levels: Any) -> tuple[Array, Array]:
 
 
 def _on_demand(scores: Matrix, names: tuple[str, ...], options: Options) -> dict[str, Any]:
-    """The same of so many pairs that none is kept, by t with Holm's correction."""
+    """The same of too many pairs to keep, by t with Holm's correction."""
     pairs = Pairs(scores, Contrasts(*np.empty((2, 0), np.int64)))
     decided = HolmT(pairs, options.alpha)
     nothing, constant = nothing_to_tell(scores), decided.constant

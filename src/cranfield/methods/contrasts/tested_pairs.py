@@ -88,7 +88,7 @@ class PairColumns:
 class TestedPairs:
     """All pairs that were tested; systems go by their rank, from 0.
 
-    ``contrasts`` is None where they are all pairs of so many systems that no pair is kept. ``matrix`` is t of every
+    ``contrasts`` is None where they are all pairs of the systems, too many to keep. ``matrix`` is t of every
     two systems, which ranks and the best follow from. With ``is_turned`` every sign was changed to compare the scores.
     """
 
