@@ -75,24 +75,7 @@ def drawn_moments(human: Array, judge: Array, mine: Array, rest: Array) -> Momen
     """Moments of all pairs for several draws at once, from how often each draw has each topic (draws × topics)."""
     first, second = np.triu_indices(human.shape[1], k=1)
     d, e = (each[:, first] - each[:, second] for each in (human, judge))
-    n, whole = int(mine[0].sum()), int(mine[0].sum() + rest[0].sum())
-    both = mine + rest
-    human_mean, judge_mean, whole_mean = mine @ d / n, mine @ e / n, both @ e / whole
-    return Moments(
-        topics=n,
-        judged_topics=whole,
-        human_mean=human_mean,
-        judge_mean=judge_mean,
-        whole_mean=whole_mean,
-        human_squares=_positive(mine @ d**2 - n * human_mean**2),
-        judge_squares=_positive(mine @ e**2 - n * judge_mean**2),
-        products=mine @ (d * e) - n * human_mean * judge_mean,
-        whole_squares=_positive(both @ e**2 - whole * whole_mean**2),
-    )
-
-
-def _positive(squares: Array) -> Array:
-    return np.where(squares > 1e-12, squares, 0.0)
+    return Moments.redrawn(d, np.vstack([e, e]), np.hstack([mine, rest]))
 
 
 def coverage(
@@ -357,19 +340,7 @@ def simulated_power(
         e = rng.normal(size=(size, judged))
         noise = rng.normal(size=(size, topics))
         d = difference + sd * (correlation * e[:, :topics] + np.sqrt(1 - correlation**2) * noise)
-        mine = e[:, :topics]
-        moments = Moments(
-            topics=topics,
-            judged_topics=judged,
-            human_mean=d.mean(axis=1),
-            judge_mean=mine.mean(axis=1),
-            whole_mean=e.mean(axis=1),
-            human_squares=topics * d.var(axis=1),
-            judge_squares=topics * mine.var(axis=1),
-            products=topics * ((d * mine).mean(axis=1) - d.mean(axis=1) * mine.mean(axis=1)),
-            whole_squares=judged * e.var(axis=1),
-        )
-        found += int((ESTIMATORS["regression"](moments).p_value <= ALPHA).sum())
+        found += int((ESTIMATORS["regression"](Moments.of(d.T, e.T)).p_value <= ALPHA).sum())
     return found / draws
 
 

@@ -27,7 +27,7 @@ from cranfield.methods.judging import (
     estimate_pairs,
     rogan_gladen,
 )
-from cranfield.methods.judging.judged_comparison import JudgedPairs
+from cranfield.methods.judging.estimators import JudgedPairs
 from cranfield.methods.names import ESTIMATOR_TITLES
 from cranfield.runtime.random import generator, sequence
 from judged_population import made_population

@@ -17,12 +17,10 @@ from cranfield.methods.judging.agreement import (
 )
 from cranfield.methods.judging.estimators import (
     ESTIMATORS,
-    CorrectedShares,
     JudgedEstimate,
     JudgedScores,
     estimate_means,
     estimate_pairs,
-    rogan_gladen,
 )
 from cranfield.methods.judging.judge_effects import (
     CombinedJudge,
@@ -50,6 +48,7 @@ from cranfield.methods.judging.label_design import (
 )
 from cranfield.methods.judging.label_plan import Correlation, LabelCard, LabelSize, label_size
 from cranfield.methods.judging.label_stopping import WidthStatus, stopping_coverage, width_status
+from cranfield.methods.judging.passes import CorrectedShares, rogan_gladen
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample, draw_topics
 
 __all__ = [

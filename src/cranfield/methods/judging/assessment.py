@@ -22,7 +22,7 @@ from cranfield.methods.judging.agreement import (
     match_grades,
     order_agreement,
 )
-from cranfield.methods.judging.estimators import CorrectedShares, JudgedScores, rogan_gladen
+from cranfield.methods.judging.estimators import JudgedScores, judged_estimator
 from cranfield.methods.judging.judge_effects import (
     RESAMPLES,
     DifferenceCorrelation,
@@ -34,7 +34,8 @@ from cranfield.methods.judging.judge_effects import (
     difference_correlation,
     drift,
 )
-from cranfield.methods.judging.judged_comparison import compare_judged, judged_estimator
+from cranfield.methods.judging.judged_comparison import compare_judged
+from cranfield.methods.judging.passes import CorrectedShares, are_passes, rogan_gladen
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample
 from cranfield.runtime.random import Seed
 from cranfield.scores import ScoreTable
@@ -300,7 +301,6 @@ def _assess(
     """Everything about one judge and one measure."""
     human, beside = scores.human.mean(axis=0), scores.judge_beside_human.mean(axis=0)
     settings: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
-    is_passes = all(np.isin(each, (0, 1)).all() for each in (scores.human, scores.judge))
     return JudgeOnMeasure(
         judge=judge,
         measure=measure,
@@ -311,7 +311,7 @@ def _assess(
         correlation=difference_correlation(scores, alpha=alpha),
         favour=both_favours(scores, **settings),
         team_favour={} if groups is None else both_favours(scores, groups=groups, **settings),
-        shares=rogan_gladen(scores) if is_passes and 0 < human.mean() < 1 else None,
+        shares=rogan_gladen(scores) if are_passes(scores) and 0 < human.mean() < 1 else None,
         sample=check_sample(scores.judge.mean(axis=1), scores.rows),
         drift=None
         if earlier is None

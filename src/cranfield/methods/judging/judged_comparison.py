@@ -11,101 +11,23 @@ would find 22 %, and errs up to .10. `scripts/judge_error_rates.py` prints the e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.contrasts.comparison import Comparison, LabelsUsed
 from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, by_max_t, by_student
-from cranfield.methods.contrasts.estimates import Estimate, Estimator
+from cranfield.methods.contrasts.estimates import Estimate
 from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs
-from cranfield.methods.contrasts.resampling import summed, topic_weights
+from cranfield.methods.contrasts.pairs import all_pairs, chosen_pairs
 from cranfield.methods.contrasts.tested_pairs import effect_size, held_pairs
 from cranfield.methods.contrasts.tukey import Intervals
-from cranfield.methods.judging.estimators import (
-    JudgedEstimate,
-    JudgedScores,
-    Moments,
-    estimate_means,
-    estimate_pairs,
-    find_estimator,
-    pair_moments,
-)
+from cranfield.methods.judging.estimators import JudgedScores, estimate_means, estimate_pairs, judged_estimator
 from cranfield.runtime.random import sequence
 from cranfield.stats.family import DEFAULT_TEST
 from cranfield.types import Array, Progress
 
 TESTS = ("t", "max-t")
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedPairs:
-    """Contrasts of systems from human labels on some topics and a judge's on all of them."""
-
-    scores: JudgedScores
-    contrasts: Contrasts
-    name: str = "regression"
-
-    @property
-    def topics(self) -> int:
-        return self.scores.topics
-
-    @cached_property
-    def _estimate(self) -> JudgedEstimate:
-        return estimate_pairs(self.scores, self.name, self.contrasts)
-
-    def fit(self) -> JudgedEstimate:
-        return self._estimate
-
-    def draw(self, rng: np.random.Generator, size: int) -> tuple[Array, Array]:
-        """How often topics with human labels are drawn, and the others among themselves."""
-        return topic_weights(rng, self.topics, size), topic_weights(rng, max(len(self._others), 1), size)
-
-    def redrawn(self, drawn: tuple[Array, Array], places: Array) -> tuple[Array, Array]:
-        again = find_estimator(self.name)(self._redrawn_moments(drawn, self.contrasts.some(places)))
-        return again.value - self.fit().value[places], again.standard_error
-
-    @cached_property
-    def _others(self) -> Array:
-        return np.setdiff1d(np.arange(self.scores.judged_topics), self.scores.rows)
-
-    def _redrawn_moments(self, drawn: tuple[Array, Array], contrasts: Contrasts) -> Moments:
-        mine, rest = drawn
-        scores, n = self.scores, self.topics
-        moments = pair_moments(scores, contrasts)
-        human, judge = contrasts.of(scores.human), contrasts.of(scores.judge_beside_human)
-        human, centre = human - human.mean(axis=0), judge.mean(axis=0)
-        judge = judge - centre
-        human_mean, judge_mean = summed(mine, human) / n, summed(mine, judge) / n
-        human_squares = np.maximum(summed(mine, human**2) - n * human_mean**2, 0)
-        judge_squares = summed(mine, judge**2) - n * judge_mean**2
-        judge_squares = np.where(judge_squares > 1e-9 * moments.judge_squares, judge_squares, 0.0)  # else only rounding
-        products = summed(mine, human * judge) - n * human_mean * judge_mean
-        total, square = n * judge_mean, judge_squares + n * judge_mean**2
-        if len(self._others):
-            gaps = contrasts.of(scores.judge[self._others]) - centre
-            total, square = total + summed(rest, gaps), square + summed(rest, gaps**2)
-        return Moments(
-            topics=n,
-            judged_topics=scores.judged_topics,
-            human_mean=moments.human_mean + human_mean,
-            judge_mean=moments.judge_mean + judge_mean,
-            whole_mean=centre + total / scores.judged_topics,
-            human_squares=human_squares,
-            judge_squares=judge_squares,
-            products=products,
-            whole_squares=np.maximum(square - total**2 / scores.judged_topics, 0),
-        )
-
-
-def judged_estimator(scores: JudgedScores, contrasts: Contrasts, name: str) -> Estimator:
-    """Labels of one kind alone are a table like any other."""
-    if name == "human":
-        return Pairs(scores.human, contrasts)
-    return Pairs(scores.judge, contrasts) if name == "judge" else JudgedPairs(scores, contrasts, name)
 
 
 def compare_judged(
