@@ -29,7 +29,7 @@ from cranfield.methods.judging.label_design import (
     judged_detectable,
 )
 from cranfield.methods.judging.label_plan import Correlation, label_size
-from cranfield.methods.judging.label_stopping import stopped
+from cranfield.methods.judging.two_phase_stopping import stopped
 from cranfield.methods.verification import Design, verify
 from cranfield.stats.family import LEVELS
 from sizes import examples_of

@@ -17,7 +17,7 @@ from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.methods.judging.estimators import JudgedScores
-    from cranfield.methods.judging.label_stopping import WidthStatus
+    from cranfield.methods.judging.two_phase_stopping import WidthStatus
     from cranfield.methods.sequential import (
         NearMisses,
         PairedDifferences,
@@ -526,7 +526,7 @@ def study_width(
     >>> found.topics, found.judged_topics, found.enough
     (30, 120, False)
     """
-    from cranfield.methods.judging.label_stopping import width_status
+    from cranfield.methods.judging.two_phase_stopping import width_status
 
     source: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
     tables = [sources.load_tables(each, **source) for each in (scores, judge)]

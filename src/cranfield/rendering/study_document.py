@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from cranfield.errors import RequestError, say_p
+from cranfield.methods.judging.two_phase_stopping import WidthStatus
 from cranfield.methods.sequential import FinalTest, PlanSimulation, Prospect, Status, TrialPlan
 from cranfield.methods.sequential.plan_simulation import WAYS
 from cranfield.methods.sequential.plans import CATALOG, candidate_cautions
@@ -691,7 +692,7 @@ def simulation_pictures(result: StudySimulationResult) -> list[tuple[str, Any]]:
 
 def width_document(result: StudyWidthResult) -> Document:
     """Return the interval, the topics that are missing, and the coverage of the rule."""
-    row = result.status.to_dict()
+    row = _width_row(result.status)
     titles = {
         "topics": "people",
         "judged_topics": "model",
@@ -717,10 +718,44 @@ def width_document(result: StudyWidthResult) -> Document:
         inputs=result.inputs,
         tables=[table],
         rows=[row],
-        answer=result.status.summary(),
+        answer=_width_sentence(result.status),
         citations=("Cochran1977",),
         seed=result.seed,
     )
+
+
+def _width_row(status: WidthStatus) -> dict[str, Any]:
+    """The difference and its interval are shown only once the study may stop."""
+    row = {name: value for name, value in vars(status).items() if name != "systems"}
+    if not status.enough:
+        row |= dict.fromkeys(("difference", "lower", "upper"))
+    names = dict(zip(("system", "baseline"), status.systems, strict=True))
+    return names | row | {"width": status.width, "enough": status.enough}
+
+
+def _width_sentence(status: WidthStatus) -> str:
+    """The next step, and the error rate of stopping by it."""
+    level = f"{100 * (1 - status.alpha):g} %"
+    return (
+        f"{status.topics:,} of {status.judged_topics:,} judged topics have human labels, and the {level} interval of "
+        f"the difference is {status.width:.4f} wide. {_next_step(status)} Of studies that stop by this rule, "
+        f"{100 * status.coverage:.1f} % cover the true difference ({status.studies:,} simulated on these topics; the "
+        f"interval claims {level})."
+    )
+
+
+def _next_step(status: WidthStatus) -> str:
+    if status.enough:
+        system, baseline = status.systems
+        return (
+            f"It is at most {status.target:g} wide: stop. The difference of {system} and {baseline} is "
+            f"{status.difference:.4f} [{status.lower:.4f}, {status.upper:.4f}]."
+        )
+    if status.topics < status.first:
+        return f"The first look is at {status.first:,} topics: label {status.first - status.topics:,} more."
+    if status.more is None:
+        return f"All judged topics are not enough for {status.target:g}: judge more topics, or accept a wider one."
+    return f"Label about {status.more:,} more topics for {status.target:g} (r = {status.judge_correlation:.2f})."
 
 
 VIEWS = {

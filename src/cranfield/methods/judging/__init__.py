@@ -47,9 +47,9 @@ from cranfield.methods.judging.label_design import (
     judged_width,
 )
 from cranfield.methods.judging.label_plan import Correlation, LabelCard, LabelSize, label_size
-from cranfield.methods.judging.label_stopping import WidthStatus, stopping_coverage, width_status
 from cranfield.methods.judging.passes import CorrectedShares, rogan_gladen
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample, draw_topics
+from cranfield.methods.judging.two_phase_stopping import WidthStatus, width_status
 
 __all__ = [
     "ESTIMATORS",
@@ -100,6 +100,5 @@ __all__ = [
     "order_agreement",
     "rank_biased_overlap",
     "rogan_gladen",
-    "stopping_coverage",
     "width_status",
 ]
