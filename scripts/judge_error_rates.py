@@ -21,6 +21,7 @@ import numpy.typing as npt
 import cranfield
 from cranfield.methods.contrasts.estimates import GREATER
 from cranfield.methods.judging import (
+    CombinedJudge,
     JudgedScores,
     average_judge,
     best_combination,
@@ -266,8 +267,11 @@ def show_favour(population: Population, tables: int, seed: int) -> None:
 # --- several judges
 
 
+Combine = Callable[[list[JudgedScores], int], CombinedJudge]
+
+
 def combination_coverage(
-    population: Population, combine: Callable[..., Array], *, topics: int, judged: int, draws: int, seed: Seed
+    population: Population, combine: Combine, *, topics: int, judged: int, draws: int, seed: Seed
 ) -> tuple[float, float]:
     """(coverage, width relative to human labels alone) of the regression on combined judges, over all pairs."""
     human, judges = population.human, list(population.judges.values())
@@ -277,8 +281,8 @@ def combination_coverage(
     for number in range(draws):
         drawn = generator(seed, number).integers(0, len(human), judged)
         rows = np.arange(topics)
-        combined = combine(human[drawn[:topics]], [each[drawn] for each in judges], rows, number)
-        scores = JudgedScores(human=human[drawn[:topics]], judge=combined, rows=rows)
+        every = [JudgedScores(human=human[drawn[:topics]], judge=each[drawn], rows=rows) for each in judges]
+        scores = combine(every, number).scores
         ends = [estimate_pairs(scores, name).interval(ALPHA) for name in ("regression", "human")]
         known = np.isfinite(ends[0][0]) & np.isfinite(ends[1][0])
         inside.append(((ends[0][0] <= truth) & (truth <= ends[0][1]))[known].mean())
@@ -287,9 +291,9 @@ def combination_coverage(
     return float(np.mean(inside)), width / alone
 
 
-COMBINATIONS: dict[str, Callable[..., Array]] = {
-    "average": lambda human, judges, rows, seed: average_judge(judges).judge,
-    "best combination": lambda human, judges, rows, seed: best_combination(human, judges, rows, seed=seed).judge,
+COMBINATIONS: dict[str, Combine] = {
+    "average": lambda judges, _: average_judge(judges),
+    "best combination": lambda judges, seed: best_combination(judges, seed=seed),
 }
 
 

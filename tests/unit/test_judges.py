@@ -55,7 +55,7 @@ def test_a_judge_of_runs_is_compared_document_by_document(example: Path, noisy: 
     found = cf.judges(example / "runs", qrels=str(example / "qrels.txt"), judge=f"noisy={noisy}", measure="AP")
     assessment = found.assessment
     assert assessment is not None
-    agreement = assessment.labels["noisy"].agreement
+    agreement = assessment.labels["noisy"]
     assert agreement.same == pytest.approx(0.8, abs=0.02)
     assert agreement.confusion.sum() == agreement.documents
     scores = cf.score(example / "runs", qrels=noisy, measure="AP").table
@@ -68,7 +68,7 @@ def test_labels_equal_to_human_ones_agree_in_everything(example: Path) -> None:
     found = cf.judges(example / "runs", qrels=qrels, judge={"same": qrels}, measure="AP").assessment
     assert found is not None
     same = found.of("same")
-    assert found.labels["same"].agreement.kappa.value == 1
+    assert found.labels["same"].kappa.value == 1
     assert same.order.tau == pytest.approx(1)
     assert same.order.rbo == pytest.approx(1)
     assert same.correlation.median.value == pytest.approx(1)
@@ -351,4 +351,4 @@ def test_the_judges_of_deep_learning_2019(shared: Path) -> None:
         assert judge.order.tau == pytest.approx(tau, abs=5e-5)
         assert judge.mean == pytest.approx(mean, abs=5e-5)
         assert judge.correlation.median.value == pytest.approx(r, abs=5e-5)
-        assert found.labels[name].agreement.kappa.value == pytest.approx(kappa, abs=5e-4)
+        assert found.labels[name].kappa.value == pytest.approx(kappa, abs=5e-4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -351,15 +352,14 @@ def test_more_pairs_are_found_with_the_judge_than_without(population: Any) -> No
 
 def test_the_best_combination_takes_no_part_of_a_topic_from_its_own_labels() -> None:
     scores, other = drawn(n=20, seed=1), drawn(n=20, seed=1, noise=0.5)
-    judges = [scores.judge, other.judge]
-    found = best_combination(scores.human, judges, scores.rows, seed=2)
+    found = best_combination([scores, other], seed=2)
     changed = scores.human.copy()
     changed[4] += np.array([0.5, -0.4, 0.3, 0.9, 0.1])
-    again = best_combination(changed, judges, scores.rows, seed=2)
-    assert (found.judge[scores.rows[4]] == again.judge[scores.rows[4]]).all()
-    assert (found.judge != again.judge).any()
+    again = best_combination([replace(each, human=changed) for each in (scores, other)], seed=2)
+    assert (found.scores.judge[scores.rows[4]] == again.scores.judge[scores.rows[4]]).all()
+    assert (found.scores.judge != again.scores.judge).any()
     assert found.weights[0] > found.weights[1]  # the one with less noise
-    np.testing.assert_allclose(average_judge(judges).judge, (judges[0] + judges[1]) / 2)
+    np.testing.assert_allclose(average_judge([scores, other]).scores.judge, (scores.judge + other.judge) / 2)
 
 
 def test_the_combination_is_no_worse_than_the_average_and_covers(script: ModuleType, population: Any) -> None:

@@ -5,10 +5,7 @@ from cranfield.methods.judging.agreement import (
     Interval,
     MatchedGrades,
     OrderAgreement,
-    ScaleDifference,
     cohen_kappa,
-    coincidences_of,
-    compare_scales,
     grade_agreement,
     krippendorff_alpha,
     match_grades,
@@ -22,17 +19,13 @@ from cranfield.methods.judging.estimators import (
     estimate_means,
     estimate_pairs,
 )
+from cranfield.methods.judging.favour import Favour, favour
 from cranfield.methods.judging.judge_effects import (
-    CombinedJudge,
     DifferenceCorrelation,
     Drift,
-    Favour,
-    average_judge,
-    best_combination,
     difference_correlation,
     drift,
     effective_topics,
-    favour,
 )
 from cranfield.methods.judging.judged_comparison import compare_judged
 from cranfield.methods.judging.label_design import (
@@ -47,6 +40,7 @@ from cranfield.methods.judging.label_design import (
     judged_width,
 )
 from cranfield.methods.judging.label_plan import Correlation, LabelCard, LabelSize, label_size
+from cranfield.methods.judging.label_sets import CombinedJudge, average_judge, best_combination
 from cranfield.methods.judging.passes import CorrectedShares, rogan_gladen
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample, draw_topics
 from cranfield.methods.judging.two_phase_stopping import WidthStatus, width_status
@@ -70,16 +64,13 @@ __all__ = [
     "MatchedGrades",
     "OrderAgreement",
     "SampleCheck",
-    "ScaleDifference",
     "WidthStatus",
     "average_judge",
     "best_combination",
     "best_share",
     "check_sample",
     "cohen_kappa",
-    "coincidences_of",
     "compare_judged",
-    "compare_scales",
     "design_for_budget",
     "design_for_power",
     "design_for_width",

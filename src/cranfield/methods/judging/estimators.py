@@ -134,21 +134,20 @@ class Moments:
         n, mine = len(human), weights[:, : len(human)]
         count, total = round(mine[0].sum()), round(weights[0].sum())
         centre = human.mean(axis=0), judge[:n].mean(axis=0)
-        d, e = human - centre[0], judge - centre[1]
-        shift = summed(mine, d) / count, summed(mine, e[:n]) / count, summed(weights, e) / total
-        squares = [summed(mine, x**2) - count * mean**2 for x, mean in zip((d, e[:n]), shift, strict=False)]
-        least = [1e-9 * np.square(x).sum(axis=0) for x in (d, e[:n])]  # smaller ones are rounding only
-        return cls(
-            topics=count,
-            judged_topics=total,
-            human_mean=centre[0] + shift[0],
-            judge_mean=centre[1] + shift[1],
-            whole_mean=centre[1] + shift[2],
-            human_squares=np.where(squares[0] > least[0], squares[0], 0.0),
-            judge_squares=np.where(squares[1] > least[1], squares[1], 0.0),
-            products=summed(mine, d * e[:n]) - count * shift[0] * shift[1],
-            whole_squares=np.maximum(summed(weights, e**2) - total * shift[2] ** 2, 0.0),
+        d, e, whole = human - centre[0], judge[:n] - centre[1], judge - centre[1]
+        d_mean, e_mean, whole_mean = summed(mine, d) / count, summed(mine, e) / count, summed(weights, whole) / total
+        squares = (
+            _above(summed(mine, d**2) - count * d_mean**2, d),
+            _above(summed(mine, e**2) - count * e_mean**2, e),
+            summed(mine, d * e) - count * d_mean * e_mean,
+            _above(summed(weights, whole**2) - total * whole_mean**2, whole),
         )
+        return cls(count, total, centre[0] + d_mean, centre[1] + e_mean, centre[1] + whole_mean, *squares)
+
+
+def _above(squares: Array, columns: Array) -> Array:
+    """0 in place of sums of squares that are only rounding."""
+    return np.where(squares > 1e-9 * np.square(columns).sum(axis=0), squares, 0.0)
 
 
 def pair_moments(scores: JudgedScores, contrasts: Contrasts) -> Moments:
