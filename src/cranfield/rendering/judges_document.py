@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.methods.judging.agreement import GradeAgreement, Interval
 from cranfield.methods.judging.assessment import JudgeAssessment, JudgeOnMeasure
-from cranfield.methods.judging.favour import Favour
+from cranfield.methods.judging.favoured_systems import Favour
 from cranfield.questions.judges import JudgesResult
 from cranfield.rendering.charts import COLOURS, line_chart, styled
 from cranfield.rendering.document import Column, Document, Table, View, known

@@ -19,7 +19,7 @@ from cranfield.methods.judging.estimators import (
     estimate_means,
     estimate_pairs,
 )
-from cranfield.methods.judging.favour import Favour, favour
+from cranfield.methods.judging.favoured_systems import Favour, favour
 from cranfield.methods.judging.judge_effects import (
     DifferenceCorrelation,
     Drift,

@@ -19,7 +19,7 @@ from cranfield.methods.judging.agreement import (
     order_agreement,
 )
 from cranfield.methods.judging.estimators import JudgedScores
-from cranfield.methods.judging.favour import Favour, both_favours
+from cranfield.methods.judging.favoured_systems import Favour, both_favours
 from cranfield.methods.judging.judge_effects import DifferenceCorrelation, Drift, difference_correlation, drift
 from cranfield.methods.judging.label_sets import (
     AVERAGE,
