@@ -13,7 +13,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.methods.boards import make_board
 from cranfield.methods.contrasts.clusters import TopicDesign, robust_moments
-from cranfield.methods.contrasts.comparison import compare
+from cranfield.methods.contrasts.comparing import compare
 from cranfield.scores import ScoreTable
 
 SIZES = (1, 2, 5, 9, 3, 4, 7)

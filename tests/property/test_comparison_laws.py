@@ -13,14 +13,13 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield import InputError, RequestError, ScoreTable
-from cranfield.methods.contrasts import MODELS, anova, compare, decompose
-from cranfield.methods.contrasts import comparison as comparing
-from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison
+from cranfield.methods.contrasts import MODELS, anova, compare, comparing, decompose
+from cranfield.methods.contrasts.comparing import ALL_TESTS
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import CORRECTIONS
 from cranfield.methods.contrasts.pair_tests import RESAMPLED
 from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.methods.contrasts.ranking import HeldT, PairedT, letters
-from cranfield.methods.contrasts.tested_pairs import HeldPairs, PairsOnDemand
 from cranfield.methods.sharding.shard_models import replicate_study
 from sizes import examples_of, sized
 
@@ -226,15 +225,13 @@ def held_and_on_demand(table: ScoreTable, **asked: Any) -> tuple[Comparison, Com
     """The default test with pairs in memory, and without, some rows of the matrix of t at a time."""
     held = compare(table, **asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(comparing, "HELD_PAIRS", 0)
+        patch.setattr(comparing, "MOST_PAIRS", 0)
         patch.setattr("cranfield.methods.contrasts.ranking._ROWS", 4 * len(table.systems))
         patch.setattr("cranfield.methods.contrasts.tested_pairs._BLOCK", 48)
         found = compare(table, **asked)
         for each in (found.standing, found.p_adjusted, found.significant_pairs):  # while there are many blocks
             assert each is not None
-    turned = asked.get("lower_is_better")
-    assert isinstance(held.pairs.pairs if turned else held.pairs, HeldPairs)  # type: ignore[attr-defined]
-    assert isinstance(found.pairs.pairs if turned else found.pairs, PairsOnDemand)  # type: ignore[attr-defined]
+    assert (held.pairs.is_held, found.pairs.is_held) == (True, False)
     assert (type(held.pairs.matrix), type(found.pairs.matrix)) == (HeldT, PairedT)
     return held, found
 

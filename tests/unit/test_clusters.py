@@ -16,7 +16,7 @@ from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.boards import make_board
 from cranfield.methods.contrasts.clusters import design_of, robust_moments
-from cranfield.methods.contrasts.comparison import compare
+from cranfield.methods.contrasts.comparing import compare
 from cranfield.scores import ScoreTable
 from cranfield.scores.score_files import pack_scores, read_score_files
 

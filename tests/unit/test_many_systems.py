@@ -19,20 +19,18 @@ from cranfield import RequestError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.formats.scores import column_lines, format_scores
 from cranfield.formats.text import read_bytes
-from cranfield.methods.contrasts import comparison as comparing
-from cranfield.methods.contrasts import pair_tests, paired, resampling
-from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.contrasts import comparing, comparison, pair_tests, paired, resampling, tested_pairs
+from cranfield.methods.contrasts.comparing import ALL_TESTS, compare
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import holm
-from cranfield.methods.contrasts.decisions import Drawing
-from cranfield.methods.contrasts.pair_tests import ONE_THRESHOLD, RESAMPLED, decide
+from cranfield.methods.contrasts.pair_tests import RESAMPLED
 from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import all_pairs, pair_count, pair_place, pairs_at
-from cranfield.methods.contrasts.tested_pairs import HeldPairs, PairColumns, PairsOnDemand, unvarying_pairs
-from cranfield.methods.contrasts.thresholds import TukeyThreshold, significant_count
-from cranfield.methods.contrasts.tukey import ErrorTerm
+from cranfield.methods.contrasts.pairs import all_pairs, contrasts_at
+from cranfield.methods.contrasts.tested_pairs import DECIDED, FACTS, PairColumns
 from cranfield.rendering import comparison_document, output_formats
 from cranfield.rendering.comparison_document import charted, compare_document
 from cranfield.rendering.document import StreamedRows
+from cranfield.stats.pairs import pair_count, pair_place
 from cranfield.stats.tails import t_critical
 
 Array = npt.NDArray[Any]
@@ -72,11 +70,11 @@ def resamples_for(test: str) -> int | None:
     return 199 if test in RESAMPLED else None
 
 
-def both(table: ScoreTable, test: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Comparison, Comparison]:
-    """A comparison whose pairs are held, and one whose pairs are made when they are asked for."""
-    held = compare(table, test=test, resamples=resamples_for(test))
-    monkeypatch.setattr(comparing, "HELD_PAIRS", 0)
-    return held, compare(table, test=test, resamples=resamples_for(test))
+def both(table: ScoreTable, monkeypatch: pytest.MonkeyPatch) -> tuple[Comparison, Comparison]:
+    """A comparison whose pairs are held, and one whose pairs are computed when they are asked for."""
+    held = compare(table)
+    monkeypatch.setattr(comparing, "MOST_PAIRS", 0)
+    return held, compare(table)
 
 
 def same(ours: Any, theirs: Any) -> bool:
@@ -94,25 +92,34 @@ def same(ours: Any, theirs: Any) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("test", ONE_THRESHOLD)
-def test_sorted_verdicts_and_pairs_on_demand_are_those_of_held_pairs(
-    test: str, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number, systems in enumerate((2, 3, 5, 20, 21, 40, 60)):
+def test_pairs_computed_on_demand_are_those_of_held_pairs(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, systems in enumerate((3, 5, 20, 21, 40, 60)):
         with monkeypatch.context() as patched:
-            held, found = both(table_of(drawn(kind, systems, number)), test, patched)
-        assert isinstance(found.pairs, PairsOnDemand)
-        assert not isinstance(held.pairs, PairsOnDemand)
+            held, found = both(table_of(drawn(kind, systems, number)), patched)
+        assert held.pairs.is_held
+        assert not found.pairs.is_held
         assert found.significant_pairs == held.significant_pairs == int(held.significant.sum())
         assert found.letters == held.letters
         assert found.top_group == held.top_group
         np.testing.assert_array_equal(found.simultaneous_ranks, held.simultaneous_ranks)
-        assert {each.slug for each in found.warnings} == {each.slug for each in held.warnings}
+        assert found.warnings == held.warnings
         np.testing.assert_array_equal(found.significant, held.significant)
         assert same(found.to_dict(), held.to_dict())
-        for name in PairColumns.__dataclass_fields__:
+        for name in ("place", "first", "second", *DECIDED, *FACTS):
             ours, theirs = found.pairs.column(name), held.pairs.column(name)
             np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("test", [test for test in ALL_TESTS if test != "tukey-kramer"])
+def test_facts_of_many_topics_are_those_of_few(test: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(drawn(kind, 9, 3) * 1e-3)
+    kept = compare(table, test=test, resamples=resamples_for(test))
+    monkeypatch.setattr(paired, "FEW_DIFFERENCES", 0)
+    found = compare(table, test=test, resamples=resamples_for(test))
+    assert found.pairs.is_held == (test == "unpaired")
+    assert found.warnings == kept.warnings
+    assert same(found.to_dict(), kept.to_dict())
 
 
 @pytest.mark.parametrize("test", ALL_TESTS)
@@ -125,35 +132,13 @@ def test_the_best_is_among_those_that_may_be_it_and_pairs_are_counted(test: str)
         assert (found.standing.rank_upper >= 1 + np.arange(len(found.systems))).all()
 
 
-def test_verdicts_of_2000_systems_are_those_of_a_sample_of_pairs_tested_one_by_one() -> None:
-    rng = np.random.default_rng(3)
-    scores = drawn("normal", 2000, 3, topics=20)
-    scores[:, 1500:] = np.round(scores[:, 1500:], 1)
-    scores[:, 7] = scores[:, 1999]
-    found = compare(table_of(scores), test="tukey")
-    assert isinstance(found.pairs, PairsOnDemand)
-    ranked = scores[:, [int(name[1:]) for name in found.systems]]
-    sample = pairs_at(rng.integers(0, pair_count(2000), 20_000), 2000)
-    alone = decide(Pairs(ranked, sample), "tukey", alpha=0.05, drawing=Drawing())
-    place = pair_place(sample.first, sample.second, 2000)
-    for name in ("p_adjusted", "lower", "upper"):
-        np.testing.assert_array_equal(found.pairs.column(name)[place], getattr(alone, name))
-    significant = found.pairs.column("p_adjusted") <= 0.05
-    assert 0 < found.significant_pairs == int(significant.sum()) < len(significant)
-    better, worse = np.zeros((2, 2000), np.int64)
-    np.add.at(better, found.second[significant], 1)
-    np.add.at(worse, found.first[significant], 1)
-    lower, upper = found.ranks("simultaneous")
-    np.testing.assert_array_equal(lower, 1 + better)
-    np.testing.assert_array_equal(upper, 2000 - worse)
-
-
-def test_holm_of_400_systems_is_that_of_all_their_pairs_one_by_one() -> None:
+def test_holm_of_400_systems_is_that_of_all_their_pairs_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "MOST_PAIRS", 0)
     rng = np.random.default_rng(3)
     scores = drawn("normal", 400, 3, topics=20)
     scores[:, 7] = scores[:, 399]
     found = compare(table_of(scores))
-    assert (found.test, found.correct, type(found.pairs)) == ("t", "holm", PairsOnDemand)
+    assert (found.test, found.correct, found.pairs.is_held) == ("t", "holm", False)
     ranked = scores[:, [int(name[1:]) for name in found.systems]]
     every = Pairs(ranked, all_pairs(400)).fit()
     by_hand = holm(every.p())
@@ -168,38 +153,9 @@ def test_holm_of_400_systems_is_that_of_all_their_pairs_one_by_one() -> None:
     assert len(found.top_group) <= 1 + int((first.p_value > 2 * 0.05 / 399).sum())
 
 
-def test_pairs_at_the_threshold_are_decided_by_their_p() -> None:
-    rng = np.random.default_rng(4)
-    for number in range(20):
-        error = ErrorTerm(0.01, 1000, 50)
-        margin = TukeyThreshold(np.zeros(40), error, 0.05).margin
-        steps = margin * rng.integers(0, 6, 40) / rng.choice([1, 2])
-        means = -np.sort(-(steps + margin * 10.0 ** -rng.integers(6, 16) * rng.normal(size=40)))
-        if number % 2:  # in order but for rounding
-            means[1::2] = np.nextafter(means[::2], np.inf)
-        threshold = TukeyThreshold(means, error, 0.05)
-        unvarying = np.unique(rng.integers(0, pair_count(40), 60 * (1 + number)))
-        pairs = all_pairs(40)
-        significant = threshold.p_value(pairs.first, pairs.second) <= 0.05
-        significant[unvarying] = False
-        assert significant_count(threshold, 0.05, unvarying) == significant.sum()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pairs_that_do_not_vary_are_found_without_looking_at_all(kind: str) -> None:
-    for systems in (2, 9, 60):
-        scores = drawn(kind, systems, systems) * 1e-3
-        pairs = Pairs(scores, all_pairs(systems))
-        found = unvarying_pairs(pairs)
-        np.testing.assert_array_equal(found.has(np.arange(pair_count(systems))), pairs.sd == 0)
-        np.testing.assert_array_equal(found.places, np.sort(found.places))
-        same = (scores[:, pairs.first] == scores[:, pairs.second]).all(axis=0)
-        np.testing.assert_array_equal(found.places, np.flatnonzero((pairs.sd == 0) & ~same))
-
-
 def test_places_of_pairs_are_those_of_numpy() -> None:
     first, second = np.triu_indices(17, k=1)
-    for ours in (pairs_at(np.arange(pair_count(17)), 17), all_pairs(17)):
+    for ours in (contrasts_at(np.arange(pair_count(17)), 17), all_pairs(17)):
         np.testing.assert_array_equal(ours.first, first)
         np.testing.assert_array_equal(ours.second, second)
     np.testing.assert_array_equal(pair_place(second, first, 17), np.arange(pair_count(17)))
@@ -226,11 +182,9 @@ def test_pairs_are_tested_in_blocks_as_together(test: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    "asked", [{"test": "max-t"}, {"test": "bootstrap"}, {"correct": "bh"}, {"equivalence": 0.1}, {"test": "wilcoxon"}]
+    "asked", [{"test": "max-t"}, {"test": "tukey"}, {"correct": "bh"}, {"equivalence": 0.1}, {"test": "wilcoxon"}]
 )
-def test_what_needs_the_error_of_every_pair_is_refused_for_too_many(
-    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_keeps_every_pair_is_refused_for_too_many(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "MOST_PAIRS", 5)
     table = table_of(drawn("normal", 4, 1))
     with pytest.raises(RequestError, match=r"6 are more than 5\n.*name a baseline"):
@@ -244,11 +198,10 @@ def test_what_needs_the_error_of_every_pair_is_refused_for_too_many(
 @pytest.fixture
 def few_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists that end after ten pairs, or with the best four systems."""
-    for module in (comparing, comparison_document):
+    for module in (comparison, comparison_document):
         monkeypatch.setattr(module, "LISTED_PAIRS", 10)
         monkeypatch.setattr(module, "LISTED_SYSTEMS", 4)
-    monkeypatch.setattr(comparing, "HELD_PAIRS", 10)
-    monkeypatch.setattr(comparing, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(comparison, "ROWS_AT_ONCE", 7)
 
 
 def hostile() -> ScoreTable:
@@ -257,19 +210,18 @@ def hostile() -> ScoreTable:
     return ScoreTable(table.measures, table.topics, names, table.values)
 
 
-@pytest.mark.parametrize("test", ["tukey", "t"])
 @pytest.mark.parametrize("baseline", [(), ("s5", "b,c")])
-@pytest.mark.parametrize("on_demand", [False, True])
+@pytest.mark.parametrize(("test", "on_demand"), [("tukey", False), ("t", False), ("t", True)])
 def test_streamed_json_and_csv_are_those_of_lists(
     test: str, baseline: tuple[str, ...], on_demand: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked: dict[str, Any] = {"test": test, "baseline": list(baseline) or None, "all_pairs": True}
     listed = cf.compare(hostile(), **asked).document()
-    for module in (comparing, comparison_document):
+    for module in (comparison, comparison_document):
         monkeypatch.setattr(module, "LISTED_PAIRS", 10)
     if on_demand:
-        monkeypatch.setattr(comparing, "HELD_PAIRS", 10)
-    monkeypatch.setattr(comparing, "ROWS_AT_ONCE", 7)
+        monkeypatch.setattr(comparing, "MOST_PAIRS", 20)
+    monkeypatch.setattr(comparison, "ROWS_AT_ONCE", 7)
     result = cf.compare(hostile(), **asked)
     streamed = result.document()
     assert isinstance(streamed.extra["pairs"], StreamedRows)
@@ -348,8 +300,9 @@ def test_a_matrix_of_too_many_systems_is_refused(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("few_listed")
-def test_a_comparison_with_pairs_on_demand_pickles() -> None:
-    result = cf.compare(hostile(), test="tukey")
+def test_a_comparison_with_pairs_on_demand_pickles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "MOST_PAIRS", 0)
+    result = cf.compare(hostile())
     before = len(pickle.dumps(result))
     assert result.comparisons["x"].effect_size.shape == (36,)
     assert len(pickle.dumps(result)) < before + 1000  # columns of all pairs are not kept
@@ -412,29 +365,16 @@ def test_a_file_of_pairs_with_another_ending_is_refused_before_any_work(scores: 
 
 @pytest.mark.usefixtures("few_listed")
 def test_nothing_half_written_stays(scores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = cf.compare(str(scores), test="tukey")
+    result = cf.compare(str(scores))
     path = scores.with_name("pairs.csv")
-    part = PairsOnDemand.part
+    part = tested_pairs.TestedPairs.part
 
-    def fails(self: PairsOnDemand, start: int, stop: int) -> PairColumns:
+    def fails(self: tested_pairs.TestedPairs, start: int, stop: int) -> PairColumns:
         if start > 30:
             raise MemoryError
         return part(self, start, stop)
 
-    monkeypatch.setattr(PairsOnDemand, "part", fails)
+    monkeypatch.setattr(tested_pairs.TestedPairs, "part", fails)
     with pytest.raises(MemoryError):
         result.write_pairs(str(path))
     assert [each.name for each in path.parent.iterdir()] == ["scores.csv"]
-
-
-def test_many_topics_are_compared_by_the_test_that_is_named_and_by_t_and_holm_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(comparing, "HELD_DIFFERENCES", 100)
-    table = ScoreTable(
-        ("AP",), tuple(map(str, range(60))), ("a", "b", "c"), np.random.default_rng(1).random((1, 60, 3, 1))
-    )
-    found = comparing.compare(table)
-    assert (found.test, found.correct, type(found.pairs), found.warnings) == ("t", "holm", HeldPairs, ())
-    assert comparing.compare(table, test="max-t", resamples=99).test == "max-t"
-    assert isinstance(comparing.compare(table, test="tukey").pairs, PairsOnDemand)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield import InputError, ScoreTable
 from cranfield.cli.app import app
-from cranfield.methods.contrasts.comparison import compare
+from cranfield.methods.contrasts.comparing import compare
 from cranfield.methods.design.planning import pair_sizes
 from cranfield.methods.reliability import assess_reliability, generalise
 from cranfield.methods.sequential.paired_differences import all_pairs

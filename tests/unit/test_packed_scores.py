@@ -30,7 +30,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored, "LARGE", 200)
     monkeypatch.setattr(stored, "BLOCK", 70)
     monkeypatch.setattr("cranfield.scores.score_files.LARGE", 200)
-    monkeypatch.setattr("cranfield.methods.contrasts.comparison.HELD_PAIRS", 5)
+    monkeypatch.setattr("cranfield.methods.contrasts.paired.FEW_DIFFERENCES", 0)
 
 
 def drawn(topics: int = 61, systems: int = 9, *, seed: int = 1, measures: tuple[str, ...] = ("AP",)) -> ScoreTable:

@@ -13,7 +13,7 @@ from scipy import special
 import cranfield
 from cranfield import ScoreTable
 from cranfield.errors import RequestError
-from cranfield.methods.contrasts.comparison import compare
+from cranfield.methods.contrasts.comparing import compare
 from cranfield.methods.contrasts.decisions import Drawing, by_max_t
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import all_pairs

@@ -13,7 +13,7 @@ import pytest
 import cranfield
 from cranfield import ScoreTable
 from cranfield.methods.contrasts import compare
-from cranfield.methods.contrasts.comparison import ALL_TESTS, pair_p_values
+from cranfield.methods.contrasts.comparing import ALL_TESTS, pair_p_values
 from cranfield.methods.contrasts.kernels import label_sums, random_labels, set_sums
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.names import TEST_LABELS, TestName

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from cranfield.formats import scan
+from cranfield.formats.runs import Order
 from cranfield.formats.scan import Scanner, Vocabulary
 
 compiled = pytest.importorskip("cranfield.formats._scan", reason="the reader was not compiled")
@@ -91,6 +92,13 @@ def test_judgments_are_made_of_numbers_that_begin_where_numbers_do() -> None:
 def test_what_is_not_meant_for_it_is_refused(call: object, error: type[Exception]) -> None:
     with pytest.raises(error):
         call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("rank", ["7", "1e51", "123456789012345678901234567890"])
+def test_ranks_are_read_where_lists_are_ordered_by_them(rank: str) -> None:
+    run = Scanner().scan(f"1 Q0 d {rank} 5 tag".encode(), "run", Order.RANK, with_ranks=True)
+    assert run is not None
+    assert (run.ranks.tolist(), run.keys.tolist()) == ([float(rank)], [-float(rank)])
 
 
 @pytest.mark.parametrize("longest", [12, 13])

@@ -237,7 +237,7 @@ class Scanner:
         tag, topics, edges, codes, keys, ranks, left = found
         columns = _Columns(tag, topics, *map(np.frombuffer, (edges, codes, keys, ranks), _TYPES))
         if left:
-            columns.parse_left(data, np.frombuffer(left, np.int64).reshape(-1, 4), key)
+            columns.parse_left(data, np.frombuffer(left, np.int64).reshape(-1, 4), key, rank)
         return columns
 
 
@@ -256,12 +256,12 @@ class _Columns:
     keys: Array
     ranks: Array
 
-    def parse_left(self, data: bytes, left: Array, key: int) -> None:
-        """Read the numbers that take more than a machine word, or are none: nan."""
+    def parse_left(self, data: bytes, left: Array, key: int, rank: int) -> None:
+        """Read the numbers that take more than a machine word, or are none: nan. The key may be the rank."""
         parsed = np.array(parse_numbers([data[start : start + size] for _, _, start, size in left.tolist()]))
-        is_key = left[:, 0] == key
-        self.keys[left[is_key, 1]] = parsed[is_key]
-        self.ranks[left[~is_key, 1]] = parsed[~is_key]
+        for column, field_number in ((self.keys, key), (self.ranks, rank)):
+            mine = left[:, 0] == field_number
+            column[left[mine, 1]] = parsed[mine]
 
 
 def _is_text(data: bytes) -> bool:

@@ -252,7 +252,7 @@ def compare(
         margins = {"equivalence": equivalence, "non_inferiority": non_inferiority, "one_sided": one_sided or None}
         _check_audit(tables, test=test, lower_is_better=lower_is_better or None, gate=gate, **margins)
         return _audited(tables, correct=correct, alpha=alpha, baseline=baseline, resamples=resamples, seed=seed)
-    from cranfield.methods.contrasts.comparison import compare as run
+    from cranfield.methods.contrasts.comparing import compare as run
 
     found = {
         label: run(

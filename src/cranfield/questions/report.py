@@ -358,7 +358,7 @@ def _power_curve(card: Any, grid: Sequence[float]) -> list[dict[str, Any]]:
 
 
 def _comparisons(about: ReportInput) -> dict[str, Any]:
-    from cranfield.methods.contrasts.comparison import compare
+    from cranfield.methods.contrasts.comparing import compare
 
     return {
         title: compare(table, measure=measure, alpha=about.goal.alpha, seed=about.seed, label=title)

@@ -229,7 +229,7 @@ def score(
 
 def _compared(table: ScoreTable) -> dict[str, Comparison]:
     """The systems compared by every measure that is a mean over topics."""
-    from cranfield.methods.contrasts.comparison import compare
+    from cranfield.methods.contrasts.comparing import compare
     from cranfield.scores import check_balance
     from cranfield.scores.table import averaging
 

@@ -14,7 +14,6 @@ from cranfield.formats.text import write_pieces
 from cranfield.methods.contrasts.audits import REASONS, Audit
 from cranfield.methods.contrasts.clusters import DesignEffect
 from cranfield.methods.contrasts.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
-from cranfield.methods.contrasts.tested_pairs import HeldPairs
 from cranfield.methods.names import CORRECTION_TITLES, ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES, with_correction
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import (
@@ -114,7 +113,7 @@ def _citations(found: Comparison) -> tuple[str, ...]:
 
 def _pair_rows(comparisons: Sequence[Comparison], *, every: bool) -> Sequence[Mapping[str, Any]]:
     """The pairs for JSON: those that are there as a list, others made when they are written."""
-    if all(len(each.pairs) <= LISTED_PAIRS and isinstance(each.pairs, HeldPairs) for each in comparisons):
+    if all(len(each.pairs) <= LISTED_PAIRS and each.pairs.is_held for each in comparisons):
         return [{"measure": each.measure, **pair} for each in comparisons for pair in each.to_dict()]
     count = sum(len(each.pairs) if every else each.listed_count for each in comparisons)
     return StreamedRows(count, partial(_pair_columns, tuple(comparisons), every=every))

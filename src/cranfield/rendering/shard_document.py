@@ -13,6 +13,7 @@ from cranfield.methods.sharding.shard_models import ANOVA_TABLES, BOOTSTRAP, RAN
 from cranfield.questions.shards import ShardsResult
 from cranfield.rendering.charts import COLOURS, SINGLE_MEAN, styled
 from cranfield.rendering.document import Column, Document, Table, View, show
+from cranfield.stats.pairs import every_pair
 
 Row = dict[str, Any]
 
@@ -342,7 +343,7 @@ def pair_rows(found: ShardStudy, model: str) -> list[Row]:
         raise RequestError(f"there is no model «{model}» in this study", fix=f"Choose one of: {known}.")
     rows = []
     for result in chosen:
-        first, second = np.triu_indices(len(found.systems), k=1)
+        first, second = every_pair(len(found.systems))
         difference = result.means[first] - result.means[second]
         better, worse = np.where(difference >= 0, first, second), np.where(difference >= 0, second, first)
         p_value = np.asarray(result.p_value)

@@ -17,6 +17,7 @@ from cranfield.rendering.charts import COLOURS, styled
 from cranfield.rendering.document import Column, Document, Table, View
 from cranfield.rendering.output_formats import scores_csv
 from cranfield.runtime.random import generator
+from cranfield.stats.pairs import every_pair
 
 MOST_POINTS = 4000
 
@@ -32,7 +33,7 @@ def fit_chart(found: Simulation) -> Any:
     variances = _scatter(names, fit.variance, fit.simulated_variance, f"variance, {word}", "variance, simulated")
     panels = [means, variances]
     if len(names) > 1:
-        first, second = np.triu_indices(len(names), k=1)
+        first, second = every_pair(len(names))
         kept = generator(1, "chart", "pairs").permutation(len(first))[:MOST_POINTS]
         pairs = [f"{names[a]} – {names[b]}" for a, b in zip(first[kept], second[kept], strict=True)]
         seen, drawn = (each[first, second][kept] for each in (fit.correlation, fit.simulated_correlation))

@@ -331,16 +331,19 @@ def _text(value: Any) -> str:
 
 
 def _listed_axis(names: Sequence[str], *, sort: bool) -> Axis:
-    known: dict[str, int] = {}
-    codes = np.array([known.setdefault(name, len(known)) for name in names], np.int32)
+    known = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    codes = np.fromiter(map(known.__getitem__, names), np.int32, len(names))
     axis = named_axis(CodedColumn(codes, list(known)), str, sort=sort)
     assert axis is not None
     return axis
 
 
+_NUMBERS = (float, int, np.floating, np.integer)
+
+
 def _row_numbers(values: Sequence[Any]) -> tuple[Array, int | None]:
     """Scores as floats, and the first row of which it is none."""
-    if set(map(type, values)) <= {float, int}:
+    if all(issubclass(kind, _NUMBERS) and kind is not bool for kind in set(map(type, values))):
         try:
             found = np.array(values, np.float64)
         except OverflowError:

@@ -14,6 +14,7 @@ from cranfield.errors import Caution, RequestError, say_percent
 from cranfield.measures import parse_measure
 from cranfield.scores.stored import Matrix, Totals, columns, fold, totals
 from cranfield.scores.table import ScoreTable
+from cranfield.stats.pairs import every_pair
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
@@ -65,7 +66,7 @@ class _Pairs:
     @cached_property
     def which(self) -> tuple[Array, Array]:
         """The two systems of each pair."""
-        return np.triu_indices(len(self.systems), k=1)
+        return every_pair(len(self.systems))
 
     @cached_property
     def _centred(self) -> Array:

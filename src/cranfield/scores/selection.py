@@ -14,6 +14,7 @@ from cranfield.scores.table import ScoreTable
 from cranfield.types import Array
 
 LONGEST = 40  # characters of a name in a message: a topic may be a whole question
+LONGEST_PATTERN = 300  # characters of a regular expression
 REMEDY = (
     "For claims about other seeds, prompts or judges use `shards()`, "
     'with `replicates="nested"` if each system has its own, `replicates="crossed"` if all systems share them. '
@@ -173,8 +174,10 @@ def teams_by_name(systems: Sequence[str], pattern: str) -> dict[str, str]:
     """
     fix = 'Use "team" for the teams in `teams`, or an expression with one group, such as "^([A-Za-z]+)".'
     try:
+        if len(pattern) > LONGEST_PATTERN:  # parsing is as deep as what it nests
+            raise re.error(f"it has more than {LONGEST_PATTERN} characters")
         compiled = re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:  # a number or a nesting that is too large
+    except (re.error, OverflowError) as error:  # a number that is too large
         raise RequestError(f"«{_short(pattern)}» is no regular expression: {error}", fix=fix) from None
     if compiled.groups != 1:
         raise RequestError(f"the regular expression «{pattern}» has {compiled.groups} groups, not one", fix=fix)

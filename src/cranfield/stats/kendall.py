@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from cranfield.runtime.compiled import WORTH_LOADING, is_loaded
 from cranfield.stats.kernels import count_agreeing
+from cranfield.stats.pairs import every_pair
 from cranfield.types import Array
 
 _COMPILED = 10**9  # steps of a loop that is never interpreted: it is there for many items
 _BLOCK = 60_000  # numbers at a time, so that memory does not grow with the rows
 
 
-@lru_cache(maxsize=8)
-def _pairs(count: int) -> tuple[Array, Array]:
-    first, second = np.triu_indices(count, k=1)
-    for each in (first, second):
-        each.flags.writeable = False  # shared by all who ask
-    return first, second
-
-
 def kendall_taus(a: Array, b: Array) -> Array:
     """τ-b of the rows of two tables of scores."""
     if _are_many(a):
         return _many_taus(a, b)
-    first, second = _pairs(a.shape[1])
+    first, second = every_pair(a.shape[1])
     out = np.empty(len(a))
     step = max(1, _BLOCK // max(len(first), 1))
     for start in range(0, len(a), step):

@@ -19,7 +19,8 @@ from cranfield.methods.boards.effects import PairEffect
 from cranfield.methods.boards.scales import scale_caution, standardised
 from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.clusters import TopicDesign, design_of
-from cranfield.methods.contrasts.comparison import Comparison, compare, compare_incomplete
+from cranfield.methods.contrasts.comparing import compare, compare_incomplete
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.decisions import Drawing
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.contrasts.pairs import all_pairs

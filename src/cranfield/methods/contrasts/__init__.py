@@ -3,7 +3,8 @@
 from cranfield.methods.contrasts.anova import MODELS, AnovaTable, anova, decompose, random_topics
 from cranfield.methods.contrasts.audits import Audit, audit
 from cranfield.methods.contrasts.clusters import DesignEffect, RobustMoments, TopicDesign, robust_moments
-from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.contrasts.comparing import ALL_TESTS, compare
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.tukey import Tukey, intervals, model_error, random_topic_error, tukey
 
 __all__ = [

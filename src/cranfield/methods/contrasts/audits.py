@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, say_p
-from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.contrasts.comparing import ALL_TESTS, compare
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.names import TEST_TITLES
 from cranfield.methods.variance.components import squares

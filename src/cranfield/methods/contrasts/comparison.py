@@ -1,80 +1,33 @@
-"""Which systems differ: ranking, intervals, groups and pairs, under the test asked for."""
+"""The result of a comparison: ranking, intervals, letters and pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, overload
 
 import numpy as np
 
-from cranfield.errors import Caution, NoEffectError, RequestError, say_p, say_percent, there_are, visible
-from cranfield.methods.contrasts.anova import check_size, check_table
-from cranfield.methods.contrasts.assumptions import (
-    constant_differences,
-    nothing_to_tell,
-    one_error_term,
-    too_few_topics,
-    unpaired_loses,
-)
-from cranfield.methods.contrasts.clusters import DesignEffect, RobustPairs, TopicDesign, check_robust_test, design_of
-from cranfield.methods.contrasts.corrections import correction, covered
-from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
-from cranfield.methods.contrasts.estimates import GREATER, TWO_SIDED, WITHIN, Estimate
-from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide, find_threshold
-from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs, pair_count
+from cranfield.errors import Caution, say_p, say_percent, visible
+from cranfield.methods.contrasts.clusters import DesignEffect
+from cranfield.methods.contrasts.decisions import Verdicts
+from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.methods.contrasts.ranking import MARGINAL, Standing, letters, standing
-from cranfield.methods.contrasts.tested_pairs import (
-    HolmRule,
-    PairColumns,
-    PairsOnDemand,
-    TestedPairs,
-    ThresholdRule,
-    TurnedPairs,
-    effect_size,
-    held_pairs,
-    unvarying_pairs,
-)
-from cranfield.methods.contrasts.tukey import ErrorTerm, Intervals, standard_error_reach
-from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS, UnpairedMeans
-from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
-from cranfield.runtime.random import Seed, sequence
-from cranfield.scores import ScoreTable
+from cranfield.methods.contrasts.tested_pairs import PairColumns, TestedPairs
+from cranfield.methods.contrasts.tukey import Intervals
+from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS
 from cranfield.scores.frames import make_frame
 from cranfield.scores.quality import range_of
-from cranfield.scores.selection import REMEDY, check_balance
-from cranfield.scores.stored import (
-    Matrix,
-    OrderedMatrix,
-    StoredMatrix,
-    columns,
-    ordered,
-    some_rows,
-    system_means,
-    whole,
-)
+from cranfield.scores.stored import Matrix, whole
 from cranfield.scores.table import averaging
-from cranfield.stats.family import DEFAULT_TEST
-from cranfield.stats.tails import effect_size_interval, t_critical, wilson_ends
-from cranfield.types import Array, Progress
+from cranfield.stats.pairs import pair_count
+from cranfield.stats.tails import effect_size_interval, wilson_ends
+from cranfield.types import Array
 
-__all__ = ["ALL_TESTS", "FAMILY", "Comparison", "check_test", "compare", "pair_p_values"]
-
-
-ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
-ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
-ONE_SIDED = ("t", "bootstrap", "max-t", "unpaired")
-SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
-MOST_PAIRS = 2_000_000  # that are measured each by its own error
-HELD_PAIRS = 20_000  # kept in memory even where one rule decides about all of them
-HELD_DIFFERENCES = 10_000_000  # topics × pairs that are looked at for Tukey's tests
 MOST_LETTERED = 500  # systems
 LISTED_PAIRS, LISTED_SYSTEMS = 20_000, 200  # in tables and JSON, unless all pairs are asked for
 ROWS_AT_ONCE = 20_000
-CHARTED_PAIRS = 6  # with a baseline, whose differences on every topic are kept for a chart
-NAMED_TOPICS = 200  # more names cannot be shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +60,25 @@ class TopicScores:
         return np.asarray(first - second)
 
 
+class PairColumn:
+    """One column of all pairs of a comparison."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, comparison: None, owner: type) -> PairColumn: ...
+
+    @overload
+    def __get__(self, comparison: Comparison, owner: type) -> Array: ...
+
+    def __get__(self, comparison: Comparison | None, owner: type) -> PairColumn | Array:
+        return self if comparison is None else comparison.pairs.column(self.name)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
     """The result of a comparison: systems, best first, and pairs as indices into them.
@@ -119,15 +91,14 @@ class Comparison:
     ``intervals`` has half-widths of intervals around means: Tukey's, which do not overlap exactly if two systems differ
     (nan if the test has none); ANOVA's; that of the standard error.
 
-    Of many pairs under a test with one threshold (Tukey's tests), ``pairs`` computes the numbers when they are asked
-    for; the arrays of all pairs are then made at their first use. ``labels`` says which labels were used, where they
-    are not all of one kind; ``design_effect`` what clusters, strata and weights do, where topics have any. With
-    ``lower_is_better`` the best system has the lowest mean, so that better minus worse is below 0, and a win is a topic
-    with a lower score. ``is_mcnemar`` says that the test is McNemar's exact test: the sign test of scores of 0 and 1.
-    ``by_topic`` has the differences on every topic of the best system from the second, or of the best candidates from
-    the baseline. ``is_share`` says that all scores are 0 or 1, so that means are shares; ``bootstrap_ends`` are those
-    of the intervals of single means by that test. With ``one_sided`` only candidates that are better than the baseline
-    are significant.
+    Of many pairs, or many topics, ``pairs`` computes numbers for the pairs that are asked for. ``labels`` says which
+    labels were used, where they are not all of one kind; ``design_effect`` what clusters, strata and weights do, where
+    topics have any. With ``lower_is_better`` the best system has the lowest mean, so that better minus worse is below
+    0, and a win is a topic with a lower score. ``is_mcnemar`` says that the test is McNemar's exact test: the sign test
+    of scores of 0 and 1. ``by_topic`` has the differences on every topic of the best system from the second, or of the
+    best candidates from the baseline. ``is_share`` says that all scores are 0 or 1, so that means are shares;
+    ``bootstrap_ends`` are those of the intervals of single means by that test. With ``one_sided`` only candidates that
+    are better than the baseline are significant.
     """
 
     measure: str
@@ -156,65 +127,18 @@ class Comparison:
     bootstrap_ends: tuple[Array, Array] | None = None
     one_sided: bool = False
 
-    @property
-    def first(self) -> Array:
-        """The first system of every pair, by rank."""
-        return self.pairs.column("first")
-
-    @property
-    def second(self) -> Array:
-        """The second system of every pair, by rank."""
-        return self.pairs.column("second")
-
-    @property
-    def difference(self) -> Array:
-        """The mean of the first system minus that of the second."""
-        return self.pairs.column("difference")
-
-    @property
-    def standard_error(self) -> Array:
-        """The standard error of every difference."""
-        return self.pairs.column("standard_error")
-
-    @property
-    def lower(self) -> Array:
-        """The lower ends of the intervals of differences."""
-        return self.pairs.column("lower")
-
-    @property
-    def upper(self) -> Array:
-        """The upper ends of the intervals of differences."""
-        return self.pairs.column("upper")
-
-    @property
-    def effect_size(self) -> Array:
-        """Every difference over its ``denominator``."""
-        return self.pairs.column("effect_size")
-
-    @property
-    def p_value(self) -> Array:
-        """p of every pair, before the correction."""
-        return self.pairs.column("p_value")
-
-    @property
-    def p_adjusted(self) -> Array:
-        """p of every pair, adjusted for all of them."""
-        return self.pairs.column("p_adjusted")
-
-    @property
-    def wins(self) -> Array:
-        """Topics on which the first system of a pair is better."""
-        return self.pairs.column("wins")
-
-    @property
-    def ties(self) -> Array:
-        """Topics on which both systems of a pair score the same."""
-        return self.pairs.column("ties")
-
-    @property
-    def losses(self) -> Array:
-        """Topics on which the first system of a pair is worse."""
-        return self.pairs.column("losses")
+    first = PairColumn("The first system of every pair, by rank.")
+    second = PairColumn("The second system of every pair, by rank.")
+    difference = PairColumn("The mean of the first system minus that of the second.")
+    standard_error = PairColumn("The standard error of every difference.")
+    lower = PairColumn("The lower ends of the intervals of differences.")
+    upper = PairColumn("The upper ends of the intervals of differences.")
+    effect_size = PairColumn("Every difference over its ``denominator``.")
+    p_value = PairColumn("p of every pair, before the correction.")
+    p_adjusted = PairColumn("p of every pair, adjusted for all of them.")
+    wins = PairColumn("Topics on which the first system of a pair is better.")
+    ties = PairColumn("Topics on which both systems of a pair score the same.")
+    losses = PairColumn("Topics on which the first system of a pair is worse.")
 
     @property
     def half_width(self) -> float:
@@ -492,461 +416,3 @@ class _Rows:
             f"{candidate} {verdict} {baseline} in {found.measure}: {float(pairs.difference[at]):+.4f}{relative}"
             f"{interval}, {say_p(float(pairs.p_adjusted[at]))}; {counts} on {found.topics:,} topics."
         )
-
-
-def compare(
-    table: ScoreTable,
-    *,
-    measure: str | None = None,
-    test: str | None = None,
-    correct: str | None = None,
-    alpha: float = 0.05,
-    baseline: str | Sequence[str] = (),
-    one_sided: bool = False,
-    equivalence: float | None = None,
-    non_inferiority: float | None = None,
-    lower_is_better: bool = False,
-    resamples: int | None = None,
-    seed: int = 1,
-    label: str | None = None,
-    progress: Progress | None = None,
-) -> Comparison:
-    """Compare all systems of a table, or all systems with some baselines.
-
-    Where topics have clusters, strata or weights, pairs are tested by t with robust standard errors and Holm's
-    correction, and no other test is run.
-
-    Parameters
-    ----------
-    test
-        A test of pairs: ``t`` (the default), ``wilcoxon``, ``sign``, ``bootstrap``, ``permutation``; or of all pairs
-        together: ``max-t`` (each pair with its own standard error, topics resampled), ``tukey`` (topics as blocks, one
-        error term), ``tukey-permutation`` (Tukey by permutation within topics), ``dunnett`` (each candidate with a
-        baseline, topics as blocks). For systems on topics of their own, where scores are missing: ``unpaired`` (Welch's
-        t) and ``tukey-kramer``.
-    correct
-        For the tests of pairs, and for equivalence and non-inferiority under them: ``holm`` (default),
-        ``hochberg``, ``bh``, ``by`` or ``none``. The other tests need none.
-    alpha
-        The family-wise error rate.
-    baseline
-        The system, or the systems, that the others are compared with; differences are candidate less baseline. With
-        several the family is all comparisons with any of them.
-    one_sided
-        Whether to test only if candidates are better than the baseline, by t, bootstrap, max-t or unpaired.
-    equivalence
-        A margin: pairs shown to differ by less are equivalent (two one-sided t tests at α, Holm over pairs).
-    non_inferiority
-        A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
-        at α, Holm over pairs).
-    lower_is_better
-        Whether lower scores are better, as for latency and cost.
-    resamples
-        Permutations or resamples, 10,000 unless given; refused for a test that draws none.
-    label
-        Name of the comparison, by default the measure; it also names the random stream.
-
-    Returns
-    -------
-    Comparison
-        The ranking, the intervals and every pair.
-
-    Examples
-    --------
-    Five wins of five give Wilcoxon's test its smallest p, 2 / 2⁵:
-
-    >>> scores = {"old": [0.1, 0.2, 0.3, 0.4, 0.5], "new": [0.2, 0.4, 0.6, 0.8, 1.0]}
-    >>> values = np.array([scores["old"], scores["new"]]).T[np.newaxis, :, :, np.newaxis]
-    >>> table = ScoreTable(("AP",), tuple("12345"), ("old", "new"), values)
-    >>> compare(table, test="wilcoxon").p_value.tolist()
-    [0.0625]
-    """
-    if not 0 < alpha < 1:
-        raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
-    if lower_is_better:
-        same: dict[str, Any] = {"measure": measure, "test": test, "correct": correct, "alpha": alpha, "seed": seed}
-        same |= {"baseline": baseline, "equivalence": equivalence, "non_inferiority": non_inferiority}
-        same["one_sided"] = one_sided
-        same |= {"resamples": resamples, "label": label, "progress": progress}
-        return _turned(compare(table.replaced(values=-table.values), **same))
-    baselines = baseline_names(baseline)
-    if non_inferiority is not None and not baselines:
-        raise RequestError("non-inferiority is to a baseline, and none is named", fix="Name it with `baseline`.")
-    design = design_of(table) if table.has_roles else None
-    if design is not None:
-        design.check(table.topics)
-        if test is None or test in TEST_TITLES:
-            check_robust_test(test)
-    test = test or DEFAULT_TEST
-    check_test(test, correct, baselines)
-    if one_sided:
-        _check_one_sided(test, baselines)
-    if resamples is not None and test not in RESAMPLED:
-        raise NoEffectError(
-            f"a number of resamples has no effect on the test {test}",
-            parameter="resamples",
-            fix=f"Leave it out, or choose one of: {', '.join(RESAMPLED)}.",
-        )
-    scores = _checked(table, measure, test)
-    means, is_share = _means(scores, design, test), _is_share(scores)
-    order = np.argsort(-means, kind="stable")
-    names = tuple(table.systems[at] for at in order.tolist())
-    count = pair_count(len(names)) if not baselines else len(_contrasts(names, baselines))
-    label = label or measure or table.measures[0]
-    asked = _Asked(
-        test=test,
-        correct=correct or ("none" if count == 1 else "holm"),  # one pair is no family
-        alpha=alpha,
-        drawing=Drawing(
-            resamples=resamples or RESAMPLES, seed=sequence(seed, "compare", test, label), progress=progress
-        ),
-        margins={"equivalence": equivalence, "non_inferiority": non_inferiority},
-        shows=GREATER if one_sided else TWO_SIDED,
-    )
-    if design is not None:
-        robust = RobustPairs(whole(scores)[:, order], _contrasts(names, baselines), design)
-        found = robust_comparison(robust, names, asked)
-    elif test in UNPAIRED_TESTS:
-        found = _unpaired(UnpairedMeans(whole(scores)[:, order], _contrasts(names, baselines)), names, asked)
-    elif not baselines and asked.is_by_rule(count, len(scores)):
-        found = _on_demand(ordered(scores, order), names, asked)
-    else:
-        _check_size(count, asked)
-        found = _held(Pairs(ordered(scores, order), _contrasts(names, baselines)), names, asked)
-    return Comparison(
-        measure=label,
-        test=test,
-        correct="none" if test in FAMILY else asked.correct,
-        alpha=alpha,
-        topics=len(scores),
-        systems=names,
-        denominator="sd within systems" if test in UNPAIRED_TESTS else "sd of the differences",
-        baselines=baselines,
-        seed=seed if found.get("resamples") else None,
-        is_mcnemar=test == "sign" and is_share,
-        is_share=is_share,
-        one_sided=one_sided,
-        by_topic=None if test in UNPAIRED_TESTS else _by_topic(table, scores, order, _contrasts(names, baselines, 1)),
-        **{**found, "warnings": tuple(each for each in found["warnings"] if each)},
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Asked:
-    """How pairs are to be decided."""
-
-    test: str
-    correct: str
-    alpha: float
-    drawing: Drawing
-    margins: dict[str, float | None]
-    shows: str = TWO_SIDED
-
-    def is_by_rule(self, pairs: int, topics: int) -> bool:
-        """Whether one rule decides about pairs that are not kept."""
-        if any(self.margins.values()) or self.shows != TWO_SIDED:
-            return False
-        if self.test in ONE_THRESHOLD:
-            return pairs > HELD_PAIRS or pairs * topics > HELD_DIFFERENCES
-        return self.test == "t" and self.correct == "holm" and pairs > HELD_PAIRS
-
-    def shown(self, estimate: Estimate) -> dict[str, Verdicts | None]:
-        """What the margins show, by each pair's own standard error; nothing where none is named."""
-        kinds = {"equivalence": WITHIN, "non_inferiority": GREATER}
-        correct = "holm" if self.correct == "none" and len(estimate.value) > 1 and self.test in FAMILY else self.correct
-        return {
-            name: None
-            if margin is None
-            else by_student(estimate, correct=correct, alpha=self.alpha, shows=kinds[name], margin=margin)
-            for name, margin in self.margins.items()
-        }
-
-
-def _contrasts(names: tuple[str, ...], baselines: tuple[str, ...], most: int | None = None) -> Contrasts:
-    """All pairs of systems, or their pairs with baselines; of all pairs perhaps only the first."""
-    place = {name: at for at, name in enumerate(names)}
-    unknown = [name for name in baselines if name not in place]
-    if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
-    if most is not None and not baselines:
-        return Contrasts(np.array([0]), np.array([1]))
-    return chosen_pairs(len(names), [place[baseline] for baseline in baselines])
-
-
-def _means(scores: Array | StoredMatrix, design: TopicDesign | None, test: str) -> Array:
-    if design is not None:
-        return np.asarray(design.shares @ whole(scores))
-    if test in UNPAIRED_TESTS:
-        return np.asarray(np.nanmean(whole(scores), axis=0))
-    return system_means(scores)
-
-
-def _by_topic(table: ScoreTable, scores: Array | StoredMatrix, order: Array, contrasts: Contrasts) -> TopicScores:
-    """The scores on every topic of the first pairs; those in a file are left there until they are asked for."""
-    systems = order[np.concatenate([contrasts.first[:CHARTED_PAIRS], contrasts.second[:CHARTED_PAIRS]])]
-    kept = columns(scores, systems) if isinstance(scores, np.ndarray) else OrderedMatrix(scores, systems)
-    return TopicScores(topics=table.topics if len(scores) <= NAMED_TOPICS else (), scores=kept)
-
-
-def _is_share(scores: Matrix) -> bool:
-    """Whether all scores are 0 or 1, or all of these with the other sign."""
-    part = some_rows(scores, 0, 1)  # which says nearly always that they are not
-    return any(bool(np.isin(part, (0, one)).all() and np.isin(whole(scores), (0, one)).all()) for one in (1, -1))
-
-
-def _turned(found: Comparison) -> Comparison:
-    """A comparison of scores of which every sign was changed, as one of the scores themselves."""
-    return replace(
-        found,
-        means=0.0 - found.means,
-        pairs=TurnedPairs(found.pairs),
-        equivalence=None if found.equivalence is None else found.equivalence.turned(),
-        non_inferiority=None if found.non_inferiority is None else found.non_inferiority.turned(),
-        lower_is_better=True,
-        by_topic=None if found.by_topic is None else replace(found.by_topic, scores=-whole(found.by_topic.scores)),
-        bootstrap_ends=None if (ends := found.bootstrap_ends) is None else (-ends[1], -ends[0]),
-    )
-
-
-def _held(pairs: Pairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
-    """What a comparison has of pairs that are tested and kept one by one."""
-    test = asked.test
-    levels: dict[str, Any] = {"alpha": asked.alpha, "drawing": asked.drawing}
-    found = decide(pairs, test, correct=asked.correct, shows=asked.shows, **levels)
-    estimate = pairs.fit()
-    facts: dict[str, Any] = {"wins": pairs.wins, "approximate": pairs.approximate}
-    tested = held_pairs(pairs.contrasts, len(names), estimate, found, effect_size=effect_size(pairs), **facts)
-    half_width = float("nan")
-    if test in (*ONE_THRESHOLD, "dunnett"):
-        pooled = np.full(len(pairs.contrasts), np.sqrt(2 * pairs.squares.residual / pairs.topics))
-        tested = replace(tested, columns=replace(tested.columns, standard_error=pooled))
-    if test in ONE_THRESHOLD:
-        half_width = float(np.nanmax((found.upper - found.lower) / 4)) if pairs.sd.any() else float("nan")
-    return {
-        "means": pairs.means,
-        "intervals": _intervals(pairs, half_width, asked.alpha),
-        "pairs": tested,
-        "interval": found.interval,
-        "resamples": asked.drawing.resamples if test == "tukey-permutation" else found.resamples,
-        "bootstrap_ends": _bootstrapped_means(pairs, **levels) if test == "bootstrap" else None,
-        "warnings": _cautions(pairs, names, asked),
-        **asked.shown(estimate),
-    }
-
-
-def _bootstrapped_means(pairs: Pairs, **levels: Any) -> tuple[Array, Array]:
-    """Ends of the intervals of single means: those of contrasts with a system that has 0 everywhere."""
-    scores = np.column_stack([pairs.held, np.zeros(pairs.topics)])
-    zero = scores.shape[1] - 1
-    own = Pairs(scores, Contrasts(np.arange(zero), np.full(zero, zero)))
-    found = by_bootstrap(own, own.fit(), correct="none", **levels)
-    return np.where(own.sd > 0, found.lower, own.difference), np.where(own.sd > 0, found.upper, own.difference)
-
-
-def _on_demand(scores: Matrix, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
-    """The same of pairs that are not kept, under a test with one rule for all."""
-    pairs = Pairs(scores, Contrasts(*np.empty((2, 0), np.int64)))
-    nothing, half_width = nothing_to_tell(scores), float("nan")
-    cautions = [nothing]
-    if asked.test in ONE_THRESHOLD:
-        threshold = find_threshold(pairs, asked.test, alpha=asked.alpha, drawing=asked.drawing)
-        unvarying, half_width = unvarying_pairs(pairs), threshold.margin / 2
-        rule: Any = ThresholdRule(threshold, asked.alpha, unvarying)
-        cautions.append(one_error_term(scores, None, asked.test))
-        interval = f"simultaneous {100 * (1 - asked.alpha):.4g} %"
-    else:
-        rule = HolmRule(whole(scores), asked.alpha)
-        unvarying = unvarying_pairs(pairs)
-        interval = f"{covered(rule.level)} (level of Holm's last step)"
-    chosen = pairs.chosen(unvarying.contrasts)
-    cautions.append(None if nothing else constant_differences(chosen.constant, names, chosen.first, chosen.second))
-    return {
-        "means": pairs.means,
-        "intervals": _intervals(pairs, half_width, asked.alpha),
-        "pairs": PairsOnDemand(scores, rule),
-        "interval": interval,
-        "resamples": asked.drawing.resamples if asked.test in RESAMPLED else None,
-        "warnings": cautions,
-    }
-
-
-def robust_comparison(robust: RobustPairs, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
-    """The same by t with robust standard errors, or where topics are independent and count the same by max-t."""
-    estimate = robust.fit()
-    if asked.test == "max-t":
-        found = by_max_t(robust, estimate, alpha=asked.alpha, drawing=asked.drawing)
-    else:
-        found = by_student(estimate, correct=asked.correct, alpha=asked.alpha, shows=asked.shows)
-    tested = held_pairs(robust.contrasts, len(names), estimate, found, effect_size=robust.effect_size, wins=robust.wins)
-    return {
-        "means": robust.design.shares @ robust.values,
-        "intervals": Intervals(float("nan"), float("nan"), robust.own_reach(asked.alpha)),
-        "pairs": tested,
-        "interval": found.interval,
-        "resamples": found.resamples,
-        "design_effect": robust.effect,
-        "warnings": robust.cautions(names),
-        **asked.shown(estimate),
-    }
-
-
-def compare_incomplete(
-    values: Array,
-    means: Array,
-    systems: Sequence[str],
-    design: TopicDesign,
-    *,
-    measure: str,
-    test: str | None,
-    correct: str | None,
-    alpha: float,
-    fewest: int,
-    drawing: Drawing,
-) -> Comparison:
-    """All pairs of systems in the order of given means, each on the topics that both have; by t, or by max-t.
-
-    ``values`` are topics × systems, nan where a score is missing; max-t needs topics that are independent and count the
-    same. p before the correction remains that of Student's t.
-    """
-    test = test or DEFAULT_TEST
-    by_largest = test == "max-t" and design.is_plain
-    if not by_largest:
-        check_robust_test(test)
-    check_test(test, correct)
-    order = np.argsort(-means, kind="stable")
-    names = tuple(systems[at] for at in order.tolist())
-    contrasts = all_pairs(len(names))
-    robust = RobustPairs(values[:, order], contrasts, design, fewest)
-    correct = correct or ("none" if len(contrasts) == 1 else "holm")
-    asked = _Asked(test=test, correct=correct, alpha=alpha, drawing=drawing, margins={})
-    found = robust_comparison(robust, names, asked)
-    return Comparison(
-        measure=measure,
-        test=test,
-        correct="none" if by_largest else correct,
-        alpha=alpha,
-        topics=len(values),
-        systems=names,
-        denominator="sd of the differences",
-        **{**found, "means": means[order], "warnings": tuple(each for each in found["warnings"] if each)},
-    )
-
-
-def _unpaired(unpaired: UnpairedMeans, names: tuple[str, ...], asked: _Asked) -> dict[str, Any]:
-    """The same of systems that had topics of their own."""
-    estimate = unpaired.fit()
-    if asked.test == "tukey-kramer":
-        found = unpaired.tukey_kramer(asked.alpha)
-    else:
-        found = by_student(estimate, correct=asked.correct, alpha=asked.alpha, shows=asked.shows)
-    tested = held_pairs(
-        unpaired.contrasts, len(names), estimate, found, effect_size=unpaired.effect_size, wins=unpaired.wins
-    )
-    if asked.test == "tukey-kramer":
-        tested = replace(tested, columns=replace(tested.columns, standard_error=unpaired.pooled().standard_error))
-    own = np.sqrt(unpaired.squares / (unpaired.counts - 1) / unpaired.counts)
-    cautions = []
-    if np.isfinite(unpaired.scores).all():
-        cautions.append(nothing_to_tell(unpaired.scores))
-        shared = by_student(Pairs(unpaired.scores, unpaired.contrasts).fit(), correct=asked.correct, alpha=asked.alpha)
-        cautions.append(unpaired_loses(int(found.shown.sum()), int(shared.shown.sum())))
-    return {
-        "means": unpaired.means,
-        "intervals": Intervals(float("nan"), float("nan"), t_critical(asked.alpha / 2, unpaired.counts - 1) * own),
-        "pairs": tested,
-        "interval": found.interval,
-        "warnings": cautions,
-        **asked.shown(estimate),
-    }
-
-
-def pair_p_values(
-    scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, resamples: int, seed: Seed
-) -> Array:
-    """Adjusted p of all pairs of the systems of a topics × systems table, in the order of ``all_pairs``."""
-    check_test(test, correct)
-    check_table(scores[:, :, np.newaxis])
-    drawing = Drawing(resamples=resamples, seed=sequence(seed, "pairs", test))
-    pairs = Pairs(scores, all_pairs(scores.shape[1]))
-    return decide(pairs, test, correct=correct or "holm", alpha=alpha, drawing=drawing).p_adjusted
-
-
-def baseline_names(baseline: str | Sequence[str]) -> tuple[str, ...]:
-    """The names of one baseline or of several, each once.
-
-    >>> baseline_names("bm25"), baseline_names(["bm25", "dpr", "bm25"])
-    (('bm25',), ('bm25', 'dpr'))
-    """
-    return (baseline,) if isinstance(baseline, str) else tuple(dict.fromkeys(baseline))
-
-
-def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) -> None:
-    """Refuse tests and corrections that do not exist, or do not go together."""
-    if test not in TEST_TITLES:
-        raise RequestError(f"there is no test «{test}»", fix=fix_for_test(test, TEST_TITLES))
-    if test == "dunnett" and not baselines:
-        raise RequestError(
-            "Dunnett's test compares systems with a baseline, and none is named",
-            fix="Name it with `baseline`, or choose a test of all pairs: t or tukey.",
-        )
-    if test in FAMILY and correct not in (None, "none"):
-        raise RequestError(f"{test} controls the family-wise error rate itself", fix="Leave out the correction.")
-    if correct is not None:
-        correction(correct)
-
-
-def _check_one_sided(test: str, baselines: Sequence[str]) -> None:
-    if not baselines:
-        raise RequestError(
-            "a one-sided test is about systems that are better than a baseline, and none is named",
-            fix="Name it with `baseline`.",
-        )
-    if test not in ONE_SIDED:
-        raise RequestError(f"the test {test} has two sides", fix=f"Choose one of: {', '.join(ONE_SIDED)}.")
-
-
-def _checked(table: ScoreTable, measure: str | None, test: str) -> Array | StoredMatrix:
-    scores = table.matrix(measure)
-    if scores.ndim != 2:
-        raise RequestError("this table has several scores for each topic and system (shards)", fix=REMEDY)
-    if test not in UNPAIRED_TESTS:
-        check_balance(table, measure)
-    check_size(*scores.shape)
-    return scores
-
-
-def _check_size(pairs: int, asked: _Asked) -> None:
-    """Refuse what needs the own error of each of too many pairs."""
-    has_margin = any(asked.margins.values())
-    if pairs <= MOST_PAIRS or (not has_margin and asked.test in (*ONE_THRESHOLD, "dunnett")):
-        return
-    what = "equivalence and non-inferiority measure" if has_margin else f"{asked.test} measures"
-    rest = "leave out the margin." if has_margin else 'use `test="t"` with Holm\'s correction.'
-    raise RequestError(
-        f"{what} every pair by its own error, and {pairs:,} are more than {MOST_PAIRS:,}",
-        fix=f"Compare fewer systems, name a baseline, or {rest}",
-    )
-
-
-def _intervals(pairs: Pairs, half_width: float, alpha: float) -> Intervals:
-    """The interval of the test, ANOVA's and the standard error's, around means."""
-    n, m = pairs.scores.shape
-    # Of all pairs the mean variance is twice the residual, and is known already.
-    residual = (
-        float(np.square(pairs.sd).mean()) / 2 if len(pairs.contrasts) == pair_count(m) else pairs.squares.residual
-    )
-    within = ErrorTerm(residual, (m - 1) * (n - 1), n)
-    reach = float(t_critical(alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
-    return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha))
-
-
-def _cautions(pairs: Pairs, names: tuple[str, ...], asked: _Asked) -> list[Caution | None]:
-    """Return the warnings."""
-    nothing, test = nothing_to_tell(pairs.scores), asked.test
-    corrected = "none" if test in FAMILY else asked.correct
-    return [
-        nothing,
-        None if nothing else constant_differences(pairs.constant, names, pairs.first, pairs.second),
-        one_error_term(pairs.scores, pairs.sd, test) if test in ONE_ERROR else None,
-        too_few_topics(pairs.topics, len(pairs.contrasts), corrected, asked.alpha) if test in SIGNED else None,
-    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -21,9 +20,8 @@ from cranfield.methods.contrasts.decisions import (
 from cranfield.methods.contrasts.estimates import TWO_SIDED
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.rank_tests import RANK_TESTS
-from cranfield.methods.contrasts.resampling import Swapped, shuffled_ranges
-from cranfield.methods.contrasts.thresholds import PermutationThreshold, Threshold, TukeyThreshold
-from cranfield.methods.contrasts.tukey import ErrorTerm
+from cranfield.methods.contrasts.resampling import Swapped, critical_value, resampled_p, shuffled_ranges
+from cranfield.methods.contrasts.tukey import by_range
 from cranfield.methods.contrasts.unpaired import UnpairedMeans
 from cranfield.stats.studentized import dunnett_critical, dunnett_tail
 from cranfield.types import Array
@@ -48,8 +46,10 @@ def decide(
         return UnpairedMeans(pairs.held, pairs.contrasts).tukey_kramer(alpha)
     if test == "unpaired":
         return by_student(UnpairedMeans(pairs.held, pairs.contrasts).fit(), correct=correct, alpha=alpha, shows=shows)
-    if test in ONE_THRESHOLD:
-        return _by_threshold(pairs, find_threshold(pairs, test, alpha=alpha, drawing=drawing), alpha)
+    if test == "tukey":
+        return by_range(pairs.pooled(pairs.squares.residual, _residual_df(pairs)), pairs.scores.shape[1], alpha)
+    if test == "tukey-permutation":
+        return _shuffled(pairs, alpha, drawing)
     by_t = by_student(pairs.fit(), correct=correct, alpha=alpha, shows=shows)
     if test == "t":
         return by_t
@@ -63,27 +63,23 @@ def decide(
     return replace(plain, p_value=p_value, p_adjusted=adjusted, interval=interval, correct=correct, resamples=resamples)
 
 
-def find_threshold(pairs: Pairs, test: str, *, alpha: float, drawing: Drawing) -> Threshold:
-    """What one of ``ONE_THRESHOLD`` measures all pairs by."""
+def _residual_df(pairs: Pairs) -> float:
     n, m = pairs.scores.shape
-    if test == "tukey-permutation":
-        drawn: dict[str, Any] = {"resamples": drawing.resamples, "seed": drawing.seed, "progress": drawing.progress}
-        return PermutationThreshold(pairs.means, shuffled_ranges(pairs.held, **drawn), pairs.squares.residual, alpha)
-    return TukeyThreshold(pairs.means, ErrorTerm(pairs.squares.residual, (m - 1) * (n - 1), n), alpha)
+    return float((n - 1) * (m - 1))
 
 
-def _by_threshold(pairs: Pairs, threshold: Threshold, alpha: float) -> Verdicts:
-    estimate = pairs.pooled(threshold.variance, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        critical = np.where(estimate.is_tested, threshold.margin / estimate.standard_error, 0.0)
-    p_value = threshold.p_value(pairs.first, pairs.second)
+def _shuffled(pairs: Pairs, alpha: float, drawing: Drawing) -> Verdicts:
+    """Tukey's test by permutation: every difference against the ranges of means of shuffled scores."""
+    ranges = shuffled_ranges(pairs.held, resamples=drawing.resamples, seed=drawing.seed, progress=drawing.progress)
+    estimate = pairs.pooled(pairs.squares.residual, 1.0)
+    p_value, margin = resampled_p(ranges, estimate.value), critical_value(ranges, alpha)
+    critical = np.divide(margin, estimate.standard_error, out=np.zeros_like(p_value), where=estimate.is_tested)
     return simultaneous(estimate, p_value, p_value, critical, alpha)
 
 
 def _dunnett(pairs: Pairs, alpha: float) -> Verdicts:
     """Every baseline's comparisons against Dunnett's distribution; with b baselines each at α / b."""
-    n, m = pairs.scores.shape
-    df = (n - 1) * (m - 1)
+    df = _residual_df(pairs)
     estimate = pairs.pooled(pairs.squares.residual, df)
     baselines = np.unique(pairs.second)
     p_value, critical = np.ones((2, len(pairs.contrasts)))

@@ -11,13 +11,14 @@ from cranfield.methods.contrasts.estimates import Estimate
 from cranfield.methods.contrasts.pairs import Contrasts, rounding
 from cranfield.methods.contrasts.resampling import summed, topic_weights
 from cranfield.methods.contrasts.tukey import system_sds
-from cranfield.methods.variance.components import Squares, squares
+from cranfield.methods.variance.components import Squares, pair_variances, squares
 from cranfield.scores.quality import DUPLICATE, FEWEST, SKEW, ZEROS
 from cranfield.scores.stored import Matrix, fold, system_means, totals, whole
 from cranfield.types import Array
 
 _BLOCK = 500_000  # differences at a time, which fit into the cache of a core
 _CACHED = 60_000  # differences at a time, where each is looked at several times
+FEW_DIFFERENCES = 20_000_000  # topics × pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +106,26 @@ class Pairs:
         """Pairs whose differences are computed together."""
         return max(1, _BLOCK // self.topics)
 
+    @property
+    def are_few(self) -> bool:
+        """Whether all differences are looked at, topic by topic; else those of the pairs that are asked for."""
+        return self.topics * len(self.contrasts) <= FEW_DIFFERENCES
+
     @cached_property
     def sd(self) -> Array:
         """The sd of every pair's differences; 0 where they vary by rounding only."""
-        spread = np.sqrt(self._gaps.squares / (self.topics - 1))
-        return np.where(self._gaps.high - self._gaps.low <= 4 * self.tiny, 0.0, spread)
+        if self.are_few or not self.contrasts.is_complete:
+            spread = np.sqrt(self._gaps.squares / (self.topics - 1))
+            return np.where(self._gaps.high - self._gaps.low <= 4 * self.tiny, 0.0, spread)
+        sd = np.sqrt(pair_variances(self.scores))
+        nearly_constant = np.flatnonzero(sd <= 4 * self.tiny)
+        sd[nearly_constant] = self.chosen(self.contrasts.some(nearly_constant)).sd
+        return sd
+
+    @property
+    def effect_size(self) -> Array:
+        """The differences over the sds of the pairs' differences: d_z."""
+        return np.asarray(np.divide(self.difference, self.sd, out=np.full(len(self.sd), np.nan), where=self.sd > 0))
 
     @cached_property
     def wins(self) -> tuple[Array, Array, Array]:
@@ -147,7 +163,7 @@ class Pairs:
     @property
     def constant(self) -> Array:
         """Pairs with the same difference on every topic, other than 0: their standard error is 0."""
-        return np.asarray((self.sd == 0) & (self.wins[1] < self.topics))
+        return np.asarray((self.sd == 0) & (np.abs(self.difference) > self.tiny))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Which differences of systems are asked about, and the places of pairs in the order of all pairs."""
+"""Which differences of systems are asked about."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.stats.pairs import every_pair, pairs_at
 from cranfield.types import Array
 
 ROUNDING = 2.5e-10
@@ -26,11 +27,15 @@ def rounding(low: float, high: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Differences of systems, the score of ``first`` minus ``factor`` times that of ``second``."""
+    """Differences of systems, the score of ``first`` minus ``factor`` times that of ``second``.
+
+    ``is_complete`` says that they are all pairs of the systems, in their order.
+    """
 
     first: Array
     second: Array
     factor: float = 1.0
+    is_complete: bool = False
 
     def __len__(self) -> int:
         return len(self.first)
@@ -46,13 +51,13 @@ class Contrasts:
 
 
 def all_pairs(systems: int) -> Contrasts:
-    """Every two systems, in the order of ``pairs_at``.
+    """Every two systems, in the order of ``stats.pairs``.
 
     >>> found = all_pairs(3)
     >>> found.first.tolist(), found.second.tolist()
     ([0, 0, 1], [1, 2, 2])
     """
-    return Contrasts(*np.triu_indices(systems, k=1))
+    return Contrasts(*every_pair(systems), is_complete=True)
 
 
 def against(systems: int, baselines: Sequence[int]) -> Contrasts:
@@ -80,46 +85,6 @@ def chosen_pairs(systems: int, baselines: Sequence[int] = ()) -> Contrasts:
     return against(systems, baselines) if len(baselines) else all_pairs(systems)
 
 
-def pair_count(systems: int) -> int:
-    """The number of pairs.
-
-    >>> pair_count(4)
-    6
-    """
-    return systems * (systems - 1) // 2
-
-
-def pair_place(first: Array, second: Array, systems: int) -> Array:
-    """The places of pairs in the order, whichever of the two comes first.
-
-    >>> pair_place(np.array([0, 3]), np.array([1, 1]), 4).tolist()
-    [0, 4]
-    """
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    return np.asarray(low * (2 * systems - low - 1) // 2 + high - low - 1)
-
-
-def pairs_at(places: Array, systems: int) -> Contrasts:
-    """The pairs at some places of the order, without making the others.
-
-    >>> found = pairs_at(np.array([2, 3, 4]), 4)
-    >>> found.first.tolist(), found.second.tolist()
-    ([0, 1, 1], [3, 2, 3])
-    """
-    rows = np.arange(systems, dtype=np.int64)
-    begins = rows * (2 * systems - rows - 1) // 2
-    # The last row has no pairs, and begins where the order ends.
-    first = np.minimum(np.searchsorted(begins, places, side="right") - 1, systems - 2)
-    return Contrasts(first, np.asarray(places - begins[first] + first + 1))
-
-
-def is_among(places: Array, chosen: Array) -> Array:
-    """Which of the places are among those chosen, which are in order.
-
-    >>> is_among(np.array([5, 1, 2]), np.array([1, 4, 5])).tolist()
-    [True, True, False]
-    """
-    if not len(chosen):
-        return np.zeros(len(places), bool)
-    at = np.minimum(np.searchsorted(chosen, places), len(chosen) - 1)
-    return np.asarray(chosen[at] == places)
+def contrasts_at(places: Array, systems: int) -> Contrasts:
+    """The pairs at some places of the order of all pairs."""
+    return Contrasts(*pairs_at(places, systems))

@@ -104,11 +104,15 @@ class PairedT:
             error = np.sqrt(np.where(squares > floor, squares, np.nan) / (n - 1) / n)
             return np.asarray((self._means[rows, np.newaxis] - self._means) / error)
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
+    def rows_of_all(self) -> Iterator[tuple[slice, Array]]:
+        """All rows, some at a time."""
         step = max(1, _ROWS // self.systems)
         for start in range(0, self.systems, step):
             rows = slice(start, min(start + step, self.systems))
-            t = self.rows(rows)
+            yield rows, self.rows(rows)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        for rows, t in self.rows_of_all():
             yield rows, np.where(np.isnan(t), -np.inf, t)
 
     def threshold(self, level: Array) -> Array:

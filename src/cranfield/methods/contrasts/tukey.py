@@ -8,12 +8,16 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from cranfield.methods.contrasts.anova import AnovaTable, Decomposition
+from cranfield.methods.contrasts.decisions import Verdicts, simultaneous
+from cranfield.methods.contrasts.estimates import Estimate
 from cranfield.scores.stored import Matrix, squared_deviations, system_means
+from cranfield.stats.pairs import every_pair
 from cranfield.stats.studentized import studentized_range_critical, studentized_range_tail
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
 LARGE = 4_000_000  # scores
+MOST_RANGE = 1e9  # beyond which the studentised range has no p
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class Tukey:
         """P(Q ≥ |tk|) of every pair: Ferro and Sanderson (2019), Eq. 2."""
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.abs(self.difference) / self.error.standard_error  # FS19 Eq. 1
-        statistic = np.where(self.difference == 0, 0.0, np.minimum(statistic, 1e9))
+        statistic = np.where(self.difference == 0, 0.0, np.minimum(statistic, MOST_RANGE))
         return studentized_range_tail(statistic, len(self.means), self.error.df)  # FS19 Eq. 2
 
     @cached_property
@@ -89,8 +93,16 @@ def tukey(means: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Tukey:
     |tk| = |μ̂_u − μ̂_v| / √(MS_error / (T·S)) against the studentised range, p = P(Q ≥ |tk|):
     Ferro and Sanderson (2019), Eq. 1 and Eq. 2.
     """
-    first, second = np.triu_indices(len(means), k=1)
+    first, second = every_pair(len(means))
     return Tukey(means, first, second, means[first] - means[second], alpha, error)
+
+
+def by_range(estimate: Estimate, systems: int, alpha: float) -> Verdicts:
+    """All pairs of systems against the studentised range, by one variance: Tukey's test, and Tukey and Kramer's."""
+    df = float(estimate.df[0])
+    statistic = np.minimum(np.abs(estimate.t) * np.sqrt(2), MOST_RANGE)  # FS19 Eq. 1
+    p_value = studentized_range_tail(statistic, systems, df)  # FS19 Eq. 2
+    return simultaneous(estimate, p_value, p_value, critical_range(alpha, systems, df) / np.sqrt(2), alpha)
 
 
 @lru_cache(maxsize=4096)

@@ -8,11 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.contrasts.decisions import Verdicts, simultaneous
+from cranfield.methods.contrasts.decisions import Verdicts
 from cranfield.methods.contrasts.estimates import Estimate
 from cranfield.methods.contrasts.pairs import Contrasts, rounding
-from cranfield.methods.contrasts.tukey import critical_range
-from cranfield.stats.studentized import studentized_range_tail
+from cranfield.methods.contrasts.tukey import by_range
 from cranfield.types import Array
 
 UNPAIRED_TESTS = ("unpaired", "tukey-kramer")
@@ -77,11 +76,7 @@ class UnpairedMeans:
         - C. Y. Kramer, "Extension of multiple range tests to group means with unequal numbers of replications",
           Biometrics 12 (1956), 307–310.
         """
-        estimate, systems = self.pooled(), len(self.counts)
-        df = float(estimate.df[0])
-        statistic = np.minimum(np.abs(estimate.t) * np.sqrt(2), 1e9)
-        p_value = studentized_range_tail(statistic, systems, df)
-        return simultaneous(estimate, p_value, p_value, critical_range(alpha, systems, df) / np.sqrt(2), alpha)
+        return by_range(self.pooled(), len(self.counts), alpha)
 
     @property
     def effect_size(self) -> Array:

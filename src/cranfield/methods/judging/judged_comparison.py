@@ -21,7 +21,7 @@ from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, by_max_t, 
 from cranfield.methods.contrasts.gates import GateScores, GateVerdict, MarginGate, decide_gates
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import all_pairs, chosen_pairs
-from cranfield.methods.contrasts.tested_pairs import effect_size, held_pairs
+from cranfield.methods.contrasts.tested_pairs import decided_pairs, named_facts
 from cranfield.methods.contrasts.tukey import Intervals
 from cranfield.methods.judging.estimators import JudgedScores, estimate_means, estimate_pairs, judged_estimator
 from cranfield.methods.judging.label_sets import MatchedLabels
@@ -84,7 +84,7 @@ def compare_judged(
     else:
         verdicts = by_student(estimate, correct=correct, alpha=alpha)
     lower, upper = own.interval(alpha)
-    facts: dict[str, Any] = {"wins": people.wins, "approximate": people.approximate}
+    facts = named_facts(people.effect_size, people.wins, people.approximate)
     return Comparison(
         measure=measure,
         test=test,
@@ -94,7 +94,7 @@ def compare_judged(
         systems=tuple(names[at] for at in order.tolist()),
         means=means[order],
         intervals=Intervals(tukey=float("nan"), anova=float("nan"), standard_error=((upper - lower) / 2)[order]),
-        pairs=held_pairs(contrasts, scores.systems, estimate, verdicts, effect_size=effect_size(people), **facts),
+        pairs=decided_pairs(contrasts, scores.systems, estimate, verdicts, facts=facts),
         interval=verdicts.interval,
         denominator="sd of the differences",
         baselines=tuple(names[at] for at in baselines),

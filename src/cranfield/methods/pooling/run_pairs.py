@@ -19,6 +19,7 @@ from cranfield.methods.pooling.kernels import found_by, unions
 from cranfield.runtime.random import generator
 from cranfield.runtime.threads import Counter, available_workers, slices, spread
 from cranfield.scores.rescoring import Rescorer
+from cranfield.stats.pairs import every_pair
 from cranfield.types import Array, Progress
 
 DEPTHS = (2, 5, 10, 20, 50, 100)  # WMZ08 Figs 7 and 8, and §6
@@ -171,7 +172,7 @@ def _draw(systems: int, pairs: int | None, seed: int) -> tuple[Array, Array]:
     """Pairs at random, each once, in the order of the runs."""
     if systems < 2:
         raise RequestError("a pair takes two runs", fix="Give two runs or more.")
-    one, other = np.triu_indices(systems, k=1)
+    one, other = every_pair(systems)
     if pairs is None or pairs >= len(one):
         return one, other
     if pairs < 1:

@@ -11,9 +11,9 @@ import numpy as np
 
 from cranfield.errors import Caution
 from cranfield.methods.contrasts.audits import PairVerdicts, Replication, halves, joined, replication_of
-from cranfield.methods.contrasts.comparison import FAMILY, compare, pair_p_values
+from cranfield.methods.contrasts.comparing import compare, pair_p_values
 from cranfield.methods.contrasts.kernels import set_sums
-from cranfield.methods.contrasts.pair_tests import RESAMPLED
+from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range, tukey
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
 from cranfield.methods.reliability.kernels import count_verdicts
@@ -37,6 +37,7 @@ from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
 from cranfield.stats.kendall import kendall_taus, symmetric_tau_aps
+from cranfield.stats.pairs import every_pair, pair_count
 from cranfield.types import Array, Progress
 
 
@@ -177,7 +178,7 @@ class SplitHalves:
 
     @property
     def pairs(self) -> int:
-        return self.systems * (self.systems - 1) // 2
+        return pair_count(self.systems)
 
     @property
     def significant_share(self) -> float:
@@ -268,7 +269,7 @@ def _halvings(
 def _verdicts(scores: Array, test: str, correct: str | None, alpha: float, resamples: int, seed: int) -> PairVerdicts:
     """The sign of every pair's difference, and whether it is significant."""
     means = scores.mean(axis=0)
-    first, second = np.triu_indices(len(means), k=1)
+    first, second = every_pair(len(means))
     p_adjusted = pair_p_values(scores, test=test, correct=correct, alpha=alpha, resamples=resamples, seed=seed)
     return np.sign(means[first] - means[second]), p_adjusted <= alpha
 
@@ -294,7 +295,7 @@ def _counted(means: Array, margins: Array) -> tuple[Replication, Array]:
     """As `_compared` of Tukey's verdicts, pair by pair in a loop: the same whole numbers."""
     trials, _, systems = means.shape
     counts = np.zeros((trials, 11), np.int64)
-    pairs = systems * (systems - 1) // 2
+    pairs = pair_count(systems)
     count_verdicts(trials, np.ascontiguousarray(means), margins, counts, work=COMPILED, workers=1)
     replication = Replication(significant=counts[:, :2], outcomes=counts[:, 2:10].reshape(trials, 2, 4))
     return replication, counts[:, 10] / pairs

@@ -33,6 +33,7 @@ from cranfield.runtime.compiled import WORTH_LOADING
 from cranfield.runtime.random import Seed, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
+from cranfield.stats.pairs import every_pair
 from cranfield.stats.roots import crossing
 from cranfield.stats.tails import normal_critical
 from cranfield.types import Array, Progress
@@ -227,7 +228,7 @@ def swap_rates(
     chosen = tuple(sizes) if sizes is not None else default_sizes(len(scores), sets)
     check_sizes(chosen, len(scores), sets, replacement=replacement)
     edges = (width or _width(scores)) * np.arange(BINS)
-    pairs = np.triu_indices(len(kept), k=1)
+    pairs = every_pair(len(kept))
     truth = scores.mean(axis=0)
     whole = _gaps(truth, truth, pairs)
     known = bin_of(np.abs(whole), edges) if replacement else None

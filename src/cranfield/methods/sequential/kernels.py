@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.runtime.compiled import Kernel
 
-ROUNDING = 1e-12  # of n·Σx²: a smaller spread is what subtracting rounded off
+CANCELLED = 1e-12  # of n·Σx²: a smaller spread is what subtracting left of it
 
 
 def _mixed(state):
@@ -83,7 +83,7 @@ def _sd_paths(
                 squares += value * value
                 n += 1
             spread = n * squares - total * total
-            varies = spread > ROUNDING * n * squares
+            varies = spread > CANCELLED * n * squares
             if n >= most or limit[row, n] == np.inf or (varies and spread <= limit[row, n] * n * (n - 1)):
                 break
             if step > 0:
@@ -130,7 +130,7 @@ def _t_paths(
             if critical[row, n] < np.inf:
                 spread = n * squares - total * total
                 moved = total + n * shift[pair]
-                varies = spread > ROUNDING * n * squares
+                varies = spread > CANCELLED * n * squares
                 found = varies and moved * moved * (n - 1) >= critical[row, n] * spread
         spread = n * squares - total * total
         out_topics[path] = n

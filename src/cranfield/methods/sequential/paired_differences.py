@@ -9,6 +9,7 @@ import numpy as np
 from cranfield.errors import InputError, RequestError, there_are
 from cranfield.runtime import random
 from cranfield.scores import ScoreTable, check_balance
+from cranfield.stats.pairs import every_pair
 from cranfield.types import Array
 
 DRAWS = 100  # of pairs in place of those that do not vary
@@ -90,7 +91,7 @@ def _place(table: ScoreTable, system: str) -> int:
 def all_pairs(table: ScoreTable, measure: str | None = None) -> PairedDifferences:
     """Every pair, once."""
     scores = complete_scores(table, measure)
-    first, second = np.triu_indices(len(table.systems), k=1)
+    first, second = every_pair(len(table.systems))
     return _made(table, measure, scores, first, second)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import InputError
+from cranfield.methods.contrasts.pairs import rounding
 from cranfield.methods.design import power_for_difference
 from cranfield.methods.sequential.groups import GroupDesign, group_design
 from cranfield.methods.sequential.plans import needed_topics
@@ -17,8 +18,6 @@ from cranfield.methods.sequential.study_goal import Goal, TopicOrder
 from cranfield.types import Array
 
 Step = Mapping[str, Any]
-
-ROUNDING = 1e-12  # of the scores: a smaller sd is what subtracting them rounded off
 
 
 @dataclass(frozen=True)
@@ -177,8 +176,9 @@ def paired_sd(scores: Array) -> float:
     """The sd of the differences of two columns of scores; 0 where they are equal but for rounding."""
     if len(scores) < 2:
         return float("nan")
-    sd = float((scores[:, 0] - scores[:, 1]).std(ddof=1))
-    return sd if sd > ROUNDING * float(np.abs(scores).max()) else 0.0
+    gaps = scores[:, 0] - scores[:, 1]
+    varies = np.ptp(gaps) > 4 * rounding(float(scores.min()), float(scores.max()))
+    return float(gaps.std(ddof=1)) if varies else 0.0
 
 
 def achieved_power(goal: Goal, topics: int, sd: float) -> float:

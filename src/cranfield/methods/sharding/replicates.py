@@ -10,6 +10,7 @@ from cranfield.errors import RequestError
 from cranfield.methods.contrasts.anova import check_table
 from cranfield.methods.contrasts.corrections import benjamini_hochberg
 from cranfield.runtime.random import Seed, generator
+from cranfield.stats.pairs import every_pair
 from cranfield.types import Array
 
 
@@ -53,7 +54,7 @@ def bootstrap_anova(scores: Array, *, alpha: float = 0.05, resamples: int = 2000
     residuals = (y - y.mean(axis=2, keepdims=True)) * np.sqrt(replicates / (replicates - 1))
     moved = _moved_means(residuals, resamples, generator(seed, "bootstrap ANOVA"))
     means = y.mean(axis=(0, 2))
-    first, second = np.triu_indices(len(means), k=1)
+    first, second = every_pair(len(means))
     difference = means[first] - means[second]
     p_value = (_exceedances(moved, means) + 1) / (resamples + 1)
     adjusted = benjamini_hochberg(p_value)

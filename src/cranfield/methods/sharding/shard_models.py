@@ -43,6 +43,7 @@ from cranfield.scores.evaluation import score_view
 from cranfield.scores.frames import rows_frame
 from cranfield.scores.selection import check_balance
 from cranfield.stats.kendall import kendall_tau
+from cranfield.stats.pairs import every_pair
 from cranfield.types import Array, Progress
 
 ShardTest = Tukey | BootstrapAnova
@@ -64,7 +65,7 @@ REPLICATE_MODELS = {"crossed": (*FIXED, RANDOM, SAMPLED, BOOTSTRAP), "nested": (
 class ShardResult:
     """One model on one sharding of one measure; ``shards`` is 1 and ``sample`` 0 for the whole corpus.
 
-    Pairs are those of ``numpy.triu_indices(systems, 1)``. p-values are kept for the first sample of each; of the
+    Pairs are in the order of ``stats.pairs``. p-values are kept for the first sample of each; of the
     others only the verdicts are. ``p_value`` is Tukey's, which allows for all pairs, and for the bootstrap adjusted by
     Benjamini and Hochberg.
     """
@@ -91,7 +92,7 @@ class ShardResult:
     @property
     def top_group(self) -> int:
         """How many systems are not significantly different from the best, which is one of them."""
-        first, second = np.triu_indices(len(self.means), k=1)
+        first, second = every_pair(len(self.means))
         best = int(np.argmax(self.means))
         return 1 + int((~self.significant[(first == best) | (second == best)]).sum())
 

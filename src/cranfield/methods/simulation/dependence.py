@@ -12,6 +12,7 @@ from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.marginals import Marginal
+from cranfield.stats.pairs import every_pair
 from cranfield.types import Array
 
 Function = Callable[[Array, Array, Array], Array]
@@ -359,7 +360,7 @@ def fit_gaussian(margins: Sequence[Marginal], scores: Array) -> GaussianCopula:
     sd = np.sqrt([margin.variance for margin in margins])
     coefficients /= np.where(sd > 0, sd, 1.0)[:, np.newaxis]
     wanted = correlations(scores)
-    first, second = np.triu_indices(len(margins), k=1)
+    first, second = every_pair(len(margins))
     rho = np.empty(len(first))
     for start in range(0, len(first), 20_000):
         part = slice(start, start + 20_000)

@@ -11,6 +11,7 @@ from cranfield.errors import RequestError
 from cranfield.methods.simulation.dependence import correlations
 from cranfield.methods.simulation.simulator import Means, Simulator, fit_simulator
 from cranfield.scores import ScoreTable
+from cranfield.stats.pairs import every_pair
 from cranfield.types import Array, Progress
 
 _SCORES = 4_000_000  # differences at a time, so that memory does not grow with the pairs
@@ -87,7 +88,7 @@ class Fit:
     @property
     def correlation_gaps(self) -> Array:
         """Simulated less seen, for every pair of columns."""
-        first, second = np.triu_indices(len(self.columns), k=1)
+        first, second = every_pair(len(self.columns))
         return np.asarray(self.simulated_correlation[first, second] - self.correlation[first, second])
 
     @property
@@ -199,7 +200,7 @@ def _differences(simulator: Simulator, scores: Array) -> tuple[Differences, ...]
 def _pair_moments(scores: Array) -> tuple[Array, Array, Array]:
     """sd, skew and excess kurtosis of the differences of all pairs of columns; sd is 0 for equal columns."""
     n = len(scores)
-    first, second = np.triu_indices(scores.shape[1], k=1)
+    first, second = every_pair(scores.shape[1])
     sd, skew, kurtosis = np.zeros((3, len(first)))
     step = max(1, _SCORES // n)
     for start in range(0, len(first) if n > 1 else 0, step):

@@ -12,6 +12,7 @@ from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.scores.stored import Matrix, fold, is_large, joined, system_means, totals
+from cranfield.stats.pairs import every_pair, pair_count, pairs_at
 from cranfield.types import Array
 
 _BLOCK = 1_000_000  # numbers at a time, so that memory does not grow with the number of topics
@@ -281,7 +282,7 @@ def pair_variances(scores: Matrix) -> Array:
 def _few_differences(scores: Matrix) -> Array | None:
     """The scores themselves if the differences of all their pairs can be kept."""
     n, m = scores.shape
-    is_few = isinstance(scores, np.ndarray) and not is_large(scores) and n * m * (m - 1) // 2 <= _WHOLE
+    is_few = isinstance(scores, np.ndarray) and not is_large(scores) and n * pair_count(m) <= _WHOLE
     return scores if is_few and isinstance(scores, np.ndarray) else None
 
 
@@ -349,9 +350,9 @@ class _Pairs:
     @classmethod
     def of(cls, scores: Matrix) -> _Pairs:
         m = scores.shape[1]
-        if m * (m - 1) // 2 > MOST_PAIRS:
+        if pair_count(m) > MOST_PAIRS:
             raise RequestError(
-                f"{m:,} systems have {m * (m - 1) // 2:,} pairs, and the variances of {MOST_PAIRS:,} at most are "
+                f"{m:,} systems have {pair_count(m):,} pairs, and the variances of {MOST_PAIRS:,} at most are "
                 "looked at",
                 fix=f"Give {int((2 * MOST_PAIRS) ** 0.5):,} systems or fewer.",
             )
@@ -360,8 +361,7 @@ class _Pairs:
 
     @property
     def count(self) -> int:
-        m = len(self.own)
-        return m * (m - 1) // 2
+        return pair_count(len(self.own))
 
     @cached_property
     def _held(self) -> list[tuple[int, Array]]:
@@ -421,7 +421,7 @@ class _Pairs:
             kept.append((places + start, found[places]))
         places, sums = (np.concatenate(each) for each in zip(*kept, strict=True))
         order = np.argsort(sums, kind="stable")[-count:]
-        first, second = _pairs_at(places[order], len(self.own))
+        first, second = pairs_at(places[order], len(self.own))
         return _SortedPairs(self.scores.shape[0], self.count, sums[order], first, second), roots
 
     def left_out(self, rank: float, pairs: _SortedPairs) -> Array:
@@ -443,14 +443,6 @@ _BITS = 20  # of a number: its exponent and 8 bits more
 def _leading_bits(values: Array) -> Array:
     """Whole numbers in the order of values of 0 or more, the same for those that are nearly equal."""
     return np.asarray(values.view(np.int64) >> (64 - _BITS))
-
-
-def _pairs_at(places: Array, systems: int) -> tuple[Array, Array]:
-    """The systems of pairs in the order of ``np.triu_indices``."""
-    rows = np.arange(systems)
-    begins = rows * (2 * systems - rows - 1) // 2
-    first = np.searchsorted(begins[: systems - 1], places, side="right") - 1
-    return first, places - begins[first] + first + 1
 
 
 def _own_squares_of_block(block: Array, _: int, effects: Array) -> Array:
@@ -583,5 +575,5 @@ def _trigamma_inverse(value: float) -> float:
 
 
 def _differences(scores: Array) -> Array:
-    first, second = np.triu_indices(scores.shape[1], k=1)
+    first, second = every_pair(scores.shape[1])
     return np.asarray(scores[:, first] - scores[:, second])
