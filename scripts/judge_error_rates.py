@@ -219,10 +219,10 @@ def show_family(population: Population, tables: int, seed: int) -> None:
 # --- which systems a judge favours
 
 
-def without_favour(human: Array, judge: Array, common: str) -> Array:
+def without_favour(human: Array, judge: Array, question: str) -> Array:
     """The judge's scores with means that are exactly a shift, or a curve, of the human ones."""
     means, human_means = judge.mean(axis=0), human.mean(axis=0)
-    if common == "shift":
+    if question == "shift":
         expected = human_means + (means - human_means).mean()
     else:
         expected = np.polyval(np.polyfit(human_means, means, 2), human_means)
@@ -230,20 +230,20 @@ def without_favour(human: Array, judge: Array, common: str) -> Array:
 
 
 def favour_rates(
-    human: Array, judge: Array, common: str, *, topics: int, tables: int, seed: Seed, raised: Array
+    human: Array, judge: Array, question: str, *, topics: int, tables: int, seed: Seed, raised: Array
 ) -> tuple[float, float, float]:
     """(share of tables with a system named, share of ``raised`` systems named, tables with one of them named).
 
     The first is the error rate of a judge that favours none, the others those of one that raises some systems by .05.
     """
-    honest = without_favour(human, judge, common)
+    honest = without_favour(human, judge, question)
     errors, shares = [], []
     for number in range(tables):
         drawn = generator(seed, number).integers(0, len(human), topics)
         found = []
         for scores in (honest, honest + 0.05 * raised):
             table = JudgedScores(human=human[drawn], judge=scores[drawn], rows=np.arange(topics))
-            found.append(favour(table, common=common, alpha=ALPHA, resamples=RESAMPLES, seed=number))
+            found.append(favour(table, question=question, alpha=ALPHA, resamples=RESAMPLES, seed=number))
         errors.append((found[0].p_value <= ALPHA).any())
         shares.append(found[1].favoured[raised].mean())
     return float(np.mean(errors)), float(np.mean(shares)), float(np.mean(np.array(shares) > 0))
@@ -251,17 +251,17 @@ def favour_rates(
 
 def show_favour(population: Population, tables: int, seed: int) -> None:
     print(f"Favour: error rate of a judge that favours none, and detection of +.05 for the five idst runs; {tables}\n")
-    print("| common | judge | n | error rate | raised systems named | any of them named |\n|---|---|---|---|---|---|")
+    print("| question | judge | n | error rate | raised systems named | any of them named |\n|---|---|---|---|---|---|")
     raised = np.array([name.startswith("idst") for name in population.systems])
-    for common in ("shift", "curve"):
+    for question in ("shift", "departure"):
         for judge, scores in population.judges.items():
             for topics in (15, 25, 43, 100):
-                stream = sequence(seed, "favour", common, judge, topics)
+                stream = sequence(seed, "favour", question, judge, topics)
                 rates = favour_rates(
-                    population.human, scores, common, topics=topics, tables=tables, seed=stream, raised=raised
+                    population.human, scores, question, topics=topics, tables=tables, seed=stream, raised=raised
                 )
                 cells = " | ".join(f"{rate:.3f}" for rate in rates)
-                print(f"| {common} | {judge} | {topics} | {cells} |", flush=True)
+                print(f"| {question} | {judge} | {topics} | {cells} |", flush=True)
 
 
 # --- several judges

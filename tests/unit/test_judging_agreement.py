@@ -238,22 +238,22 @@ def test_a_judge_that_favours_one_team_is_named(population: Any, judge: str) -> 
     mine = groups == 0  # idst
     scores = population.judges[judge] + 0.05 * mine
     biased = JudgedScores(human=population.human, judge=scores, rows=np.arange(43))
-    by_team = favour(biased, common="curve", groups=groups, resamples=1999)
+    by_team = favour(biased, question="departure", groups=groups, resamples=1999)
     assert by_team.favoured[0], names[0]
     assert by_team.lower[0] > 0
-    assert favour(biased, common="curve", resamples=1999).favoured[mine].any()
+    assert favour(biased, question="departure", resamples=1999).favoured[mine].any()
 
 
 @pytest.mark.parametrize("judge", DL19)
 def test_honest_judges_favour_no_system_beyond_a_curve_of_quality(population: Any, judge: str) -> None:
-    found = favour(everywhere(population, judge), common="curve", resamples=1999)
+    found = favour(everywhere(population, judge), question="departure", resamples=1999)
     assert not found.favoured.any()
 
 
 @pytest.mark.proof
 def test_three_of_four_judges_distort_comparisons_in_favour_of_lexical_systems(dl19: Any) -> None:
     lexical = np.array(["bm25" in name for name in dl19.systems])
-    named = {judge: favour(everywhere(dl19, judge), common="shift", resamples=1999) for judge in DL19}
+    named = {judge: favour(everywhere(dl19, judge), question="shift", resamples=1999) for judge in DL19}
     assert not named["flan-t5-large-4prompts"].favoured.any()
     for judge in ("llama3-70b-4prompts", "llama3-8b-baseline", "llama3-8b-generated-query"):
         assert named[judge].favoured[lexical].any()
@@ -264,19 +264,19 @@ def test_a_judge_that_is_lenient_to_all_alike_favours_nobody(population: Any) ->
     rng = np.random.default_rng(4)
     human = population.human
     lenient = human + 0.2 + rng.normal(0, 0.02, (43, 1))  # by topic, the same for all systems
-    found = favour(JudgedScores(human=human, judge=lenient, rows=np.arange(43)), common="shift", resamples=199)
+    found = favour(JudgedScores(human=human, judge=lenient, rows=np.arange(43)), question="shift", resamples=199)
     assert np.abs(found.value).max() < 1e-12
     assert (found.p_value == 1).all()
 
 
-@pytest.mark.parametrize("common", ["shift", "curve"])
-def test_the_error_rate_of_a_judge_that_favours_none(script: ModuleType, population: Any, common: str) -> None:
+@pytest.mark.parametrize("question", ["shift", "departure"])
+def test_the_error_rate_of_a_judge_that_favours_none(script: ModuleType, population: Any, question: str) -> None:
     raised = np.array([name.startswith("idst") for name in population.systems])
     tables = sized(20, 60)
     error, _, found = script.favour_rates(
         population.human,
         population.judges["llama3-70b-4prompts"],
-        common,
+        question,
         topics=43,
         tables=tables,
         seed=1,
@@ -297,11 +297,11 @@ def test_departures_are_from_a_fit_to_the_others() -> None:
     fit = np.polynomial.Polynomial.fit(x[rest], y[rest], 2)
     groups = np.where(np.isin(np.arange(12), [2, 5]), 0, 1)
     expected = (y[[2, 5]] - fit(x[[2, 5]])).mean()
-    found = favour(scores, common="curve", groups=groups, resamples=99)
+    found = favour(scores, question="departure", groups=groups, resamples=99)
     assert found.value[0] == pytest.approx(expected, abs=1e-9)
     assert np.isnan(found.value[1])  # nobody is left to fit a curve to
-    with pytest.raises(RequestError, match="no common effect"):
-        favour(scores, common="cubic")
+    with pytest.raises(RequestError, match="no question «cubic»"):
+        favour(scores, question="cubic")
 
 
 # --- drift

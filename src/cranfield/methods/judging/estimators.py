@@ -130,7 +130,7 @@ class Moments:
 
     @classmethod
     def redrawn(cls, human: Array, judge: Array, weights: Array) -> Moments:
-        """The same in samples that have every topic of ``judge`` so many times (samples × topics)."""
+        """The same in samples; ``weights`` (samples × topics of ``judge``) count how often each has a topic."""
         n, mine = len(human), weights[:, : len(human)]
         count, total = round(mine[0].sum()), round(weights[0].sum())
         centre = human.mean(axis=0), judge[:n].mean(axis=0)

@@ -15,12 +15,10 @@ from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.runtime.random import Seed, sequence
 from cranfield.types import Array
 
-COMMON = ("shift", "curve")
-"""What a judge may do to all systems without favouring any."""
-QUESTIONS = {"shift": "shift", "departure": "curve"}
-"""What is asked about favour, and the common effect that answers it."""
+QUESTIONS = ("shift", "departure")
+"""Is a system's mean shifted relative to the others', and does it depart from a curve through the others?"""
 DEGREE = 2
-"""Of the curve."""
+"""The degree of the polynomial that the curve is."""
 FEWEST_FOR_CURVE = 8
 """Systems below which no departure from a curve through the others is looked for."""
 
@@ -29,13 +27,11 @@ FEWEST_FOR_CURVE = 8
 class Favour:
     """Which systems, or groups of systems, a judge favours.
 
-    ``value`` is how much the mean of a system under the judge's labels exceeds what ``common`` predicts from its mean
-    under human labels. Intervals are simultaneous, and exclude 0 exactly when p ≤ α. All are nan (p is 1) where
-    nothing can be said: the judge departs from the human scores by the same on every topic, or too few systems are left
-    to fit ``common`` to.
+    ``value`` is how much the mean of a system under the judge's labels exceeds what those of the others predict.
+    Intervals are simultaneous, and exclude 0 exactly when p ≤ α. All are nan (p is 1) where nothing can be said: the
+    judge departs from the human scores by the same on every topic, or too few systems are left to fit a curve to.
     """
 
-    common: str
     value: Array
     lower: Array
     upper: Array
@@ -56,7 +52,7 @@ class Favour:
 def favour(
     scores: JudgedScores,
     *,
-    common: str = "shift",
+    question: str = "shift",
     groups: Array | None = None,
     alpha: float = 0.05,
     resamples: int = RESAMPLES,
@@ -66,11 +62,11 @@ def favour(
 
     Parameters
     ----------
-    common
-        What counts as no favour. ``shift`` (default): the judge scores all systems higher by the same; any other
-        difference distorts comparisons. ``curve``: its means are a quadratic function of the human ones, as where the
-        best systems of a lenient judge come close to the highest score; what departs from it is a preference for the
-        system as such.
+    question
+        ``shift`` (default): does the judge raise or lower a system's mean relative to those of the others, so that it
+        distorts comparisons? ``departure``: does the mean depart from a quadratic curve through those of the others
+        over the human ones? A lenient judge, under which the best systems come close to the highest score, shifts
+        systems; a departure is a preference for the system as such.
     groups
         The number of the group of every system, from 0, such as its team: groups are tested instead of systems.
 
@@ -80,18 +76,20 @@ def favour(
     resampled largest |t| are those of jackknife pseudo-values over topics.
 
     On TREC Deep Learning 2019 (37 runs, 43 topics, four judges made to favour none) some system is named in .01–.05 of
-    samples with ``curve`` and .01–.07 with ``shift``. As they are, the three Llama judges distort comparisons in favour
+    samples by ``departure`` and .01–.07 by ``shift``. As they are, the three Llama judges distort comparisons in favour
     of lexical runs (``shift``: 3 to 7 runs are favoured), and none of the four favours a run beyond the curve.
     """
-    if common not in COMMON:
-        raise RequestError(f"there is no common effect «{common}»", fix=f"Choose one of: {', '.join(COMMON)}.")
+    if question not in QUESTIONS:
+        raise RequestError(
+            f"there is no question «{question}» of favour", fix=f"Choose one of: {', '.join(QUESTIONS)}."
+        )
     members = None if groups is None else [np.flatnonzero(groups == at) for at in range(int(np.max(groups)) + 1)]
     human, judge, n = scores.human, scores.judge_beside_human, scores.topics
-    value = _departures(human.mean(axis=0), judge.mean(axis=0), common, members)
+    value = _departures(human.mean(axis=0), judge.mean(axis=0), question, members)
     sums = human.sum(axis=0), judge.sum(axis=0)
     left_out = np.array(
         [
-            _departures((sums[0] - h) / (n - 1), (sums[1] - j) / (n - 1), common, members)
+            _departures((sums[0] - h) / (n - 1), (sums[1] - j) / (n - 1), question, members)
             for h, j in zip(human, judge, strict=True)
         ]
     )
@@ -106,24 +104,18 @@ def favour(
         drawing = Drawing(resamples=resamples, seed=sequence(seed, "judges", "favour"))
         verdicts = by_max_t(pairs, pairs.fit(), alpha=alpha, drawing=drawing)
         lower[varies], upper[varies], p_value[varies] = verdicts.lower, verdicts.upper, verdicts.p_adjusted
-    return Favour(common=common, value=value, lower=lower, upper=upper, p_value=p_value, alpha=alpha)
+    return Favour(value=value, lower=lower, upper=upper, p_value=p_value, alpha=alpha)
 
 
 def both_favours(scores: JudgedScores, **settings: Any) -> dict[str, Favour]:
-    """Which systems a judge favours, by the question.
-
-    ``shift``: does it raise or lower a system's mean relative to those of the others, so that it distorts comparisons?
-    ``departure``: does the mean depart from a curve through the others, so that leniency does not explain it? It is
-    not asked of fewer than 8 systems.
-    """
-    few = scores.systems < FEWEST_FOR_CURVE
-    asked = {name: common for name, common in QUESTIONS.items() if common != "curve" or not few}
-    return {name: favour(scores, common=common, **settings) for name, common in asked.items()}
+    """Which systems a judge favours, by the question; of fewer than 8 systems only the shift is asked."""
+    questions = QUESTIONS if scores.systems >= FEWEST_FOR_CURVE else QUESTIONS[:1]
+    return {question: favour(scores, question=question, **settings) for question in questions}
 
 
-def _departures(human: Array, judge: Array, common: str, members: list[Array] | None) -> Array:
+def _departures(human: Array, judge: Array, question: str, members: list[Array] | None) -> Array:
     """How far the judge's means are above what those of the other systems, or of other groups, predict."""
-    if common == "shift":
+    if question == "shift":
         above = judge - human - (judge - human).mean()
         return np.asarray(above if members is None else [above[group].mean() for group in members])
     spread = float(np.ptp(human)) or 1.0
