@@ -99,6 +99,17 @@ def test_files_of_scores_are_one_measure_whatever_they_are_called(tmp_path: Path
         assert found["rows"][0]["correlation"] == pytest.approx(expected)
 
 
+def test_intervals_of_agreement_are_at_the_level_that_is_asked_for(example: Path, noisy: str) -> None:
+    widths = []
+    for alpha in (0.05, 0.5):
+        asked: dict[str, Any] = {"qrels": str(example / "qrels.txt"), "judge": f"noisy={noisy}", "measure": "AP"}
+        found = cf.judges(example / "runs", **asked, alpha=alpha).assessment
+        assert found is not None
+        kappa = found.labels["noisy"].kappa
+        widths.append((kappa.upper - kappa.lower) / kappa.standard_error)
+    assert widths[0] > 2.5 * widths[1]
+
+
 def test_several_judges_have_an_average_and_a_combination() -> None:
     human, first = tables(noise=0.05)
     other = np.random.default_rng(9).normal(0, 0.2, first.values.shape)

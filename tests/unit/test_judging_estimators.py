@@ -132,6 +132,23 @@ def test_a_judge_constant_on_a_pair_falls_back_to_human_labels_for_that_pair_alo
     assert estimate_pairs(constant).fallback.all()
 
 
+def test_resamples_of_a_pair_on_which_the_judge_is_constant_are_those_of_human_labels() -> None:
+    scores = drawn()
+    table = scores.judge.copy()
+    table[:, 1] = table[:, 0] + 0.1
+    pairs = JudgedPairs(replace(scores, judge=table), all_pairs(5))
+    people = Pairs(scores.human, all_pairs(5))
+    first, alone = (each.redrawn(each.draw(generator(4), 50), np.array([0])) for each in (pairs, people))
+    np.testing.assert_allclose(first, alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_a_constant_judge_is_noticed_whatever_the_baseline_is_multiplied_by(factor: float) -> None:
+    scores = replace(drawn(), judge=np.full((40, 5), 0.4))
+    first, second = np.triu_indices(5, k=1)
+    assert estimate_pairs(scores, "regression", Contrasts(first, second, factor)).fallback.all()
+
+
 def test_near_duplicates_lose_no_digits() -> None:
     scores = drawn()
     rng = np.random.default_rng(5)
