@@ -98,6 +98,8 @@ class StudyWidthResult(Result):
     """Whether the corrected interval is narrow enough, how many topics are missing, and its coverage (``status``)."""
 
     status: WidthStatus
+    systems: tuple[str, str]
+    measure: str
 
     @property
     def exit_code(self) -> int:
@@ -531,10 +533,8 @@ def study_width(
     source: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
     tables = [sources.load_tables(each, **source) for each in (scores, judge)]
     pair, name, both = _judged_pair(tables[0].only, tables[1].only, system, baseline, measure)
-    found = width_status(
-        both, width=width, systems=pair, measure=name, alpha=alpha, first=first, step=step, studies=studies, seed=seed
-    )
-    return StudyWidthResult(status=found, warnings=tables[0].warnings, seed=seed)
+    status = width_status(both, width=width, alpha=alpha, first=first, step=step, studies=studies, seed=seed)
+    return StudyWidthResult(status=status, systems=pair, measure=name, warnings=tables[0].warnings, seed=seed)
 
 
 def _judged_pair(

@@ -692,7 +692,7 @@ def simulation_pictures(result: StudySimulationResult) -> list[tuple[str, Any]]:
 
 def width_document(result: StudyWidthResult) -> Document:
     """Return the interval, the topics that are missing, and the coverage of the rule."""
-    row = _width_row(result.status)
+    row = _width_row(result)
     titles = {
         "topics": "people",
         "judged_topics": "model",
@@ -718,37 +718,37 @@ def width_document(result: StudyWidthResult) -> Document:
         inputs=result.inputs,
         tables=[table],
         rows=[row],
-        answer=_width_sentence(result.status),
+        answer=_width_sentence(result),
         citations=("Cochran1977",),
         seed=result.seed,
     )
 
 
-def _width_row(status: WidthStatus) -> dict[str, Any]:
+def _width_row(result: StudyWidthResult) -> dict[str, Any]:
     """The difference and its interval are shown only once the study may stop."""
-    row = {name: value for name, value in vars(status).items() if name != "systems"}
+    status, names = result.status, dict(zip(("system", "baseline"), result.systems, strict=True))
+    row = {**names, "measure": result.measure, **vars(status)}
     if not status.enough:
         row |= dict.fromkeys(("difference", "lower", "upper"))
-    names = dict(zip(("system", "baseline"), status.systems, strict=True))
-    return names | row | {"width": status.width, "enough": status.enough}
+    return row | {"width": status.width, "enough": status.enough}
 
 
-def _width_sentence(status: WidthStatus) -> str:
+def _width_sentence(result: StudyWidthResult) -> str:
     """The next step, and the error rate of stopping by it."""
+    status = result.status
     level = f"{100 * (1 - status.alpha):g} %"
     return (
         f"{status.topics:,} of {status.judged_topics:,} judged topics have human labels, and the {level} interval of "
-        f"the difference is {status.width:.4f} wide. {_next_step(status)} Of studies that stop by this rule, "
+        f"the difference is {status.width:.4f} wide. {_next_step(status, result.systems)} Of studies that stop by this rule, "
         f"{100 * status.coverage:.1f} % cover the true difference ({status.studies:,} simulated on these topics; the "
         f"interval claims {level})."
     )
 
 
-def _next_step(status: WidthStatus) -> str:
+def _next_step(status: WidthStatus, systems: tuple[str, str]) -> str:
     if status.enough:
-        system, baseline = status.systems
         return (
-            f"It is at most {status.target:g} wide: stop. The difference of {system} and {baseline} is "
+            f"It is at most {status.target:g} wide: stop. The difference of {systems[0]} and {systems[1]} is "
             f"{status.difference:.4f} [{status.lower:.4f}, {status.upper:.4f}]."
         )
     if status.topics < status.first:

@@ -31,8 +31,6 @@ class WidthStatus:
     the true difference when they stop, in ``studies`` simulated ones of ``stopped_at`` topics on average.
     """
 
-    systems: tuple[str, str]
-    measure: str
     topics: int
     judged_topics: int
     difference: float
@@ -63,8 +61,6 @@ def width_status(
     scores: JudgedScores,
     *,
     width: float,
-    systems: tuple[str, str] = ("first", "second"),
-    measure: str = "",
     alpha: float = 0.05,
     first: int = FIRST,
     step: int = STEP,
@@ -106,8 +102,6 @@ def width_status(
     rows = generator(seed, "judges", "stopping").integers(0, len(d), (scores.judged_topics, studies))
     coverage, stopped_at = stopped(d[rows], e[rows], float(d.mean()), width=width, alpha=alpha, first=first, step=step)
     return WidthStatus(
-        systems=systems,
-        measure=measure,
         topics=scores.topics,
         judged_topics=scores.judged_topics,
         difference=float(estimate.value[0]),
