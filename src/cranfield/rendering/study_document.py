@@ -739,9 +739,9 @@ def _width_sentence(result: StudyWidthResult) -> str:
     level = f"{100 * (1 - status.alpha):g} %"
     return (
         f"{status.topics:,} of {status.judged_topics:,} judged topics have human labels, and the {level} interval of "
-        f"the difference is {status.width:.4f} wide. {_next_step(status, result.systems)} Of studies that stop by this rule, "
-        f"{100 * status.coverage:.1f} % cover the true difference ({status.studies:,} simulated on these topics; the "
-        f"interval claims {level})."
+        f"the difference is {status.width:.4f} wide. {_next_step(status, result.systems)} Of studies that stop by "
+        f"this rule, {100 * status.coverage:.1f} % cover the true difference ({status.studies:,} simulated on these "
+        f"topics; the interval claims {level})."
     )
 
 
