@@ -21,6 +21,7 @@ import numpy.typing as npt
 import cranfield
 from cranfield.methods.contrasts.estimates import GREATER
 from cranfield.methods.judging import (
+    CombinedJudge,
     JudgedScores,
     average_judge,
     best_combination,
@@ -75,24 +76,7 @@ def drawn_moments(human: Array, judge: Array, mine: Array, rest: Array) -> Momen
     """Moments of all pairs for several draws at once, from how often each draw has each topic (draws × topics)."""
     first, second = np.triu_indices(human.shape[1], k=1)
     d, e = (each[:, first] - each[:, second] for each in (human, judge))
-    n, whole = int(mine[0].sum()), int(mine[0].sum() + rest[0].sum())
-    both = mine + rest
-    human_mean, judge_mean, whole_mean = mine @ d / n, mine @ e / n, both @ e / whole
-    return Moments(
-        topics=n,
-        judged_topics=whole,
-        human_mean=human_mean,
-        judge_mean=judge_mean,
-        whole_mean=whole_mean,
-        human_squares=_positive(mine @ d**2 - n * human_mean**2),
-        judge_squares=_positive(mine @ e**2 - n * judge_mean**2),
-        products=mine @ (d * e) - n * human_mean * judge_mean,
-        whole_squares=_positive(both @ e**2 - whole * whole_mean**2),
-    )
-
-
-def _positive(squares: Array) -> Array:
-    return np.where(squares > 1e-12, squares, 0.0)
+    return Moments.redrawn(d, np.vstack([e, e]), np.hstack([mine, rest]))
 
 
 def coverage(
@@ -235,10 +219,10 @@ def show_family(population: Population, tables: int, seed: int) -> None:
 # --- which systems a judge favours
 
 
-def without_favour(human: Array, judge: Array, common: str) -> Array:
+def without_favour(human: Array, judge: Array, question: str) -> Array:
     """The judge's scores with means that are exactly a shift, or a curve, of the human ones."""
     means, human_means = judge.mean(axis=0), human.mean(axis=0)
-    if common == "shift":
+    if question == "shift":
         expected = human_means + (means - human_means).mean()
     else:
         expected = np.polyval(np.polyfit(human_means, means, 2), human_means)
@@ -246,20 +230,20 @@ def without_favour(human: Array, judge: Array, common: str) -> Array:
 
 
 def favour_rates(
-    human: Array, judge: Array, common: str, *, topics: int, tables: int, seed: Seed, raised: Array
+    human: Array, judge: Array, question: str, *, topics: int, tables: int, seed: Seed, raised: Array
 ) -> tuple[float, float, float]:
     """(share of tables with a system named, share of ``raised`` systems named, tables with one of them named).
 
     The first is the error rate of a judge that favours none, the others those of one that raises some systems by .05.
     """
-    honest = without_favour(human, judge, common)
+    honest = without_favour(human, judge, question)
     errors, shares = [], []
     for number in range(tables):
         drawn = generator(seed, number).integers(0, len(human), topics)
         found = []
         for scores in (honest, honest + 0.05 * raised):
             table = JudgedScores(human=human[drawn], judge=scores[drawn], rows=np.arange(topics))
-            found.append(favour(table, common=common, alpha=ALPHA, resamples=RESAMPLES, seed=number))
+            found.append(favour(table, question=question, alpha=ALPHA, resamples=RESAMPLES, seed=number))
         errors.append((found[0].p_value <= ALPHA).any())
         shares.append(found[1].favoured[raised].mean())
     return float(np.mean(errors)), float(np.mean(shares)), float(np.mean(np.array(shares) > 0))
@@ -267,24 +251,27 @@ def favour_rates(
 
 def show_favour(population: Population, tables: int, seed: int) -> None:
     print(f"Favour: error rate of a judge that favours none, and detection of +.05 for the five idst runs; {tables}\n")
-    print("| common | judge | n | error rate | raised systems named | any of them named |\n|---|---|---|---|---|---|")
+    print("| question | judge | n | error rate | raised systems named | any of them named |\n|---|---|---|---|---|---|")
     raised = np.array([name.startswith("idst") for name in population.systems])
-    for common in ("shift", "curve"):
+    for question in ("shift", "departure"):
         for judge, scores in population.judges.items():
             for topics in (15, 25, 43, 100):
-                stream = sequence(seed, "favour", common, judge, topics)
+                stream = sequence(seed, "favour", question, judge, topics)
                 rates = favour_rates(
-                    population.human, scores, common, topics=topics, tables=tables, seed=stream, raised=raised
+                    population.human, scores, question, topics=topics, tables=tables, seed=stream, raised=raised
                 )
                 cells = " | ".join(f"{rate:.3f}" for rate in rates)
-                print(f"| {common} | {judge} | {topics} | {cells} |", flush=True)
+                print(f"| {question} | {judge} | {topics} | {cells} |", flush=True)
 
 
 # --- several judges
 
 
+Combine = Callable[[list[JudgedScores], int], CombinedJudge]
+
+
 def combination_coverage(
-    population: Population, combine: Callable[..., Array], *, topics: int, judged: int, draws: int, seed: Seed
+    population: Population, combine: Combine, *, topics: int, judged: int, draws: int, seed: Seed
 ) -> tuple[float, float]:
     """(coverage, width relative to human labels alone) of the regression on combined judges, over all pairs."""
     human, judges = population.human, list(population.judges.values())
@@ -294,8 +281,8 @@ def combination_coverage(
     for number in range(draws):
         drawn = generator(seed, number).integers(0, len(human), judged)
         rows = np.arange(topics)
-        combined = combine(human[drawn[:topics]], [each[drawn] for each in judges], rows, number)
-        scores = JudgedScores(human=human[drawn[:topics]], judge=combined, rows=rows)
+        every = [JudgedScores(human=human[drawn[:topics]], judge=each[drawn], rows=rows) for each in judges]
+        scores = combine(every, number).scores
         ends = [estimate_pairs(scores, name).interval(ALPHA) for name in ("regression", "human")]
         known = np.isfinite(ends[0][0]) & np.isfinite(ends[1][0])
         inside.append(((ends[0][0] <= truth) & (truth <= ends[0][1]))[known].mean())
@@ -304,9 +291,9 @@ def combination_coverage(
     return float(np.mean(inside)), width / alone
 
 
-COMBINATIONS: dict[str, Callable[..., Array]] = {
-    "average": lambda human, judges, rows, seed: average_judge(judges).judge,
-    "best combination": lambda human, judges, rows, seed: best_combination(human, judges, rows, seed=seed).judge,
+COMBINATIONS: dict[str, Combine] = {
+    "average": lambda judges, _: average_judge(judges),
+    "best combination": lambda judges, seed: best_combination(judges, seed=seed),
 }
 
 
@@ -357,19 +344,7 @@ def simulated_power(
         e = rng.normal(size=(size, judged))
         noise = rng.normal(size=(size, topics))
         d = difference + sd * (correlation * e[:, :topics] + np.sqrt(1 - correlation**2) * noise)
-        mine = e[:, :topics]
-        moments = Moments(
-            topics=topics,
-            judged_topics=judged,
-            human_mean=d.mean(axis=1),
-            judge_mean=mine.mean(axis=1),
-            whole_mean=e.mean(axis=1),
-            human_squares=topics * d.var(axis=1),
-            judge_squares=topics * mine.var(axis=1),
-            products=topics * ((d * mine).mean(axis=1) - d.mean(axis=1) * mine.mean(axis=1)),
-            whole_squares=judged * e.var(axis=1),
-        )
-        found += int((ESTIMATORS["regression"](moments).p_value <= ALPHA).sum())
+        found += int((ESTIMATORS["regression"](Moments.of(d.T, e.T)).p_value <= ALPHA).sum())
     return found / draws
 
 

@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.methods.judging import JudgedScores, difference_correlation, judged_width
 from cranfield.methods.judging.label_design import LabelCosts, design_for_power
-from cranfield.methods.judging.label_stopping import stopped
+from cranfield.methods.judging.two_phase_stopping import stopped
 from cranfield.methods.verification import Design, verify
 from judged_population import made_population
 from sizes import margin

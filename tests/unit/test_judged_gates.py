@@ -19,8 +19,7 @@ from cranfield.errors import RequestError
 from cranfield.methods.contrasts.gates import GateVerdict
 from cranfield.methods.contrasts.pairs import Contrasts
 from cranfield.methods.judging import JudgedScores, estimate_pairs
-from cranfield.methods.judging.estimators import pair_moments
-from cranfield.methods.judging.judged_comparison import JudgedPairs
+from cranfield.methods.judging.estimators import JudgedPairs, pair_moments
 from cranfield.types import Array
 from sizes import margin, sized
 

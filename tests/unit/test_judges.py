@@ -55,7 +55,7 @@ def test_a_judge_of_runs_is_compared_document_by_document(example: Path, noisy: 
     found = cf.judges(example / "runs", qrels=str(example / "qrels.txt"), judge=f"noisy={noisy}", measure="AP")
     assessment = found.assessment
     assert assessment is not None
-    agreement = assessment.labels["noisy"].agreement
+    agreement = assessment.labels["noisy"]
     assert agreement.same == pytest.approx(0.8, abs=0.02)
     assert agreement.confusion.sum() == agreement.documents
     scores = cf.score(example / "runs", qrels=noisy, measure="AP").table
@@ -68,7 +68,7 @@ def test_labels_equal_to_human_ones_agree_in_everything(example: Path) -> None:
     found = cf.judges(example / "runs", qrels=qrels, judge={"same": qrels}, measure="AP").assessment
     assert found is not None
     same = found.of("same")
-    assert found.labels["same"].agreement.kappa.value == 1
+    assert found.labels["same"].kappa.value == 1
     assert same.order.tau == pytest.approx(1)
     assert same.order.rbo == pytest.approx(1)
     assert same.correlation.median.value == pytest.approx(1)
@@ -97,6 +97,17 @@ def test_files_of_scores_are_one_measure_whatever_they_are_called(tmp_path: Path
     for found, measure in ((plain, "score"), (named, "passed")):
         assert found["rows"][0]["measure"] == measure
         assert found["rows"][0]["correlation"] == pytest.approx(expected)
+
+
+def test_intervals_of_agreement_are_at_the_level_that_is_asked_for(example: Path, noisy: str) -> None:
+    widths = []
+    for alpha in (0.05, 0.5):
+        asked: dict[str, Any] = {"qrels": str(example / "qrels.txt"), "judge": f"noisy={noisy}", "measure": "AP"}
+        found = cf.judges(example / "runs", **asked, alpha=alpha).assessment
+        assert found is not None
+        kappa = found.labels["noisy"].kappa
+        widths.append((kappa.upper - kappa.lower) / kappa.standard_error)
+    assert widths[0] > 2.5 * widths[1]
 
 
 def test_several_judges_have_an_average_and_a_combination() -> None:
@@ -351,4 +362,4 @@ def test_the_judges_of_deep_learning_2019(shared: Path) -> None:
         assert judge.order.tau == pytest.approx(tau, abs=5e-5)
         assert judge.mean == pytest.approx(mean, abs=5e-5)
         assert judge.correlation.median.value == pytest.approx(r, abs=5e-5)
-        assert found.labels[name].agreement.kappa.value == pytest.approx(kappa, abs=5e-4)
+        assert found.labels[name].kappa.value == pytest.approx(kappa, abs=5e-4)

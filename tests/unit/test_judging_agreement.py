@@ -14,10 +14,11 @@ import pytest
 
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.judging import (
+    GradeAgreement,
     JudgedScores,
+    MatchedGrades,
     check_sample,
     cohen_kappa,
-    compare_scales,
     difference_correlation,
     draw_topics,
     drift,
@@ -66,11 +67,14 @@ def everywhere(population: Any, judge: str) -> JudgedScores:
 # --- grades
 
 
-def judgments(path: Path) -> tuple[Array, Array, Array]:
-    """Topic, document and grade of every judgment, the first two as numbers."""
+def judgments(path: Path) -> list[tuple[str, str, float]]:
+    """Topic, document and grade of every judgment."""
     rows = [line.split() for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
-    topics, documents = (np.array([int(row[at]) for row in rows]) for at in (0, 2))
-    return topics, documents, np.array([int(row[3]) for row in rows])
+    return [(topic, document, float(grade)) for topic, _, document, grade in rows]
+
+
+def agreement(human: Any, judge: Any, topic: Any) -> GradeAgreement:
+    return grade_agreement(MatchedGrades(human=np.array(human), judge=np.array(judge), topic=np.array(topic)))
 
 
 def test_dl19_order_means_correlation_and_kappa(dl19: Any, shared: Path) -> None:
@@ -88,25 +92,26 @@ def assert_agreement_as_published(dl19: Any, folder: Path, judge: str) -> None:
     found = difference_correlation(scores)
     assert found.median.value == pytest.approx(r, abs=5e-5)
     assert found.median.lower < r < found.median.upper
-    matched = match_grades(*judgments(folder / "qrels.txt.gz"), *judgments(folder / "judges" / f"{judge}.txt.gz"))
-    grades = grade_agreement(matched.human, matched.judge, matched.topic)  # all four grades, as they are
+    matched = match_grades(judgments(folder / "qrels.txt.gz"), judgments(folder / "judges" / f"{judge}.txt.gz"))
+    grades = grade_agreement(matched)  # all four grades, as they are
     assert grades.kappa.value == pytest.approx(kappa, abs=5e-4)
-    assert (grades.documents, grades.topics, matched.only_human, matched.only_judge) == (9260, 43, 0, 0)
+    assert (grades.documents, grades.topics, grades.only_human, grades.only_judge) == (9260, 43, 0, 0)
     assert grades.confusion.sum() == 9260
     assert grades.linear_kappa.value < grades.quadratic_kappa.value
 
 
 def test_documents_that_one_label_set_has_are_counted_and_left_out() -> None:
-    found = match_grades(
-        np.array([1, 1, 2]), np.array([5, 6, 5]), np.array([0, 1, 2]),
-        np.array([2, 1, 3, 3]), np.array([5, 6, 5, 9]), np.array([0.5, 1, 1, 1]),
-    )  # fmt: skip
+    human = [("1", "5", 0), ("1", "6", 1), ("2", "5", 2)]
+    judge = [("2", "5", 0.5), ("1", "6", 1), ("3", "5", 1), ("3", "9", 1)]
+    found = match_grades(human, judge)
     assert found.human.tolist() == [1, 2]
     assert found.judge.tolist() == [1.0, 0.5]
-    assert found.topic.tolist() == [1, 2]
+    assert found.topic.tolist() == ["1", "2"]
     assert (found.only_human, found.only_judge) == (1, 2)
+    some = match_grades(human, judge, {"1", "3"})
+    assert (some.human.tolist(), some.only_human, some.only_judge) == ([1], 1, 2)
     with pytest.raises(InputError, match="no document of a topic in common"):
-        match_grades(*(np.array([1]),) * 3, *(np.array([2]),) * 3)
+        match_grades([("1", "1", 1)], [("2", "2", 2)])
 
 
 def test_kappa_of_cohen_1960_by_hand() -> None:
@@ -123,7 +128,7 @@ def test_intervals_of_kappa_are_over_topics() -> None:
         human = rng.integers(0, 2, 1000)
         judge = np.where(rng.random(1000) < right, human, 1 - human)
         for kind, topic in (("topics", np.arange(1000) // 40), ("documents", np.arange(1000))):
-            found = grade_agreement(human, judge, topic).kappa
+            found = agreement(human, judge, topic).kappa
             inside[kind] += found.lower <= 0.0 <= found.upper  # half of the grades are right by chance: κ is 0
     assert inside["topics"] / 150 > 0.9
     assert inside["documents"] / 150 < 0.7
@@ -131,20 +136,20 @@ def test_intervals_of_kappa_are_over_topics() -> None:
 
 def test_equal_labels_agree_fully_and_constant_ones_have_no_kappa() -> None:
     grades, topic = np.array([0, 1, 2, 1]), np.array([1, 1, 2, 2])
-    found = grade_agreement(grades, grades, topic)
+    found = agreement(grades, grades, topic)
     assert (found.kappa.value, found.ordinal_alpha.value, found.same) == (1.0, 1.0, 1.0)
-    constant = grade_agreement(np.ones(4), np.ones(4), topic)
+    constant = agreement(np.ones(4), np.ones(4), topic)
     assert np.isnan(constant.kappa.value)
     with pytest.raises(InputError, match="different grades"):
-        grade_agreement(np.linspace(0, 1, 300), np.linspace(0, 1, 300), np.arange(300))
+        agreement(np.linspace(0, 1, 300), np.linspace(0, 1, 300), np.arange(300))
 
 
 @pytest.mark.parametrize(
     ("human", "judge", "differ"),
-    [([0, 1, 2, 3], [0, 1, 3], False), ([0, 1], [0, 1, 2, 3], True), ([0, 1, 2], [0, 0.5, 1.5, 2], True)],
+    [([0, 1, 2, 3], [0, 1, 3, 3], False), ([0, 1, 1, 1], [0, 1, 2, 3], True), ([0, 1, 2, 2], [0, 0.5, 1.5, 2], True)],
 )
 def test_scales_differ_by_their_ends_or_by_grades_between(human: list[int], judge: list[float], differ: bool) -> None:
-    assert compare_scales(np.array(human), np.array(judge)).differ is differ
+    assert agreement(human, judge, [1, 1, 2, 2]).scales_differ is differ
 
 
 # --- orders
@@ -233,22 +238,22 @@ def test_a_judge_that_favours_one_team_is_named(population: Any, judge: str) -> 
     mine = groups == 0  # idst
     scores = population.judges[judge] + 0.05 * mine
     biased = JudgedScores(human=population.human, judge=scores, rows=np.arange(43))
-    by_team = favour(biased, common="curve", groups=groups, resamples=1999)
+    by_team = favour(biased, question="departure", groups=groups, resamples=1999)
     assert by_team.favoured[0], names[0]
     assert by_team.lower[0] > 0
-    assert favour(biased, common="curve", resamples=1999).favoured[mine].any()
+    assert favour(biased, question="departure", resamples=1999).favoured[mine].any()
 
 
 @pytest.mark.parametrize("judge", DL19)
 def test_honest_judges_favour_no_system_beyond_a_curve_of_quality(population: Any, judge: str) -> None:
-    found = favour(everywhere(population, judge), common="curve", resamples=1999)
+    found = favour(everywhere(population, judge), question="departure", resamples=1999)
     assert not found.favoured.any()
 
 
 @pytest.mark.proof
 def test_three_of_four_judges_distort_comparisons_in_favour_of_lexical_systems(dl19: Any) -> None:
     lexical = np.array(["bm25" in name for name in dl19.systems])
-    named = {judge: favour(everywhere(dl19, judge), common="shift", resamples=1999) for judge in DL19}
+    named = {judge: favour(everywhere(dl19, judge), question="shift", resamples=1999) for judge in DL19}
     assert not named["flan-t5-large-4prompts"].favoured.any()
     for judge in ("llama3-70b-4prompts", "llama3-8b-baseline", "llama3-8b-generated-query"):
         assert named[judge].favoured[lexical].any()
@@ -259,19 +264,19 @@ def test_a_judge_that_is_lenient_to_all_alike_favours_nobody(population: Any) ->
     rng = np.random.default_rng(4)
     human = population.human
     lenient = human + 0.2 + rng.normal(0, 0.02, (43, 1))  # by topic, the same for all systems
-    found = favour(JudgedScores(human=human, judge=lenient, rows=np.arange(43)), common="shift", resamples=199)
+    found = favour(JudgedScores(human=human, judge=lenient, rows=np.arange(43)), question="shift", resamples=199)
     assert np.abs(found.value).max() < 1e-12
     assert (found.p_value == 1).all()
 
 
-@pytest.mark.parametrize("common", ["shift", "curve"])
-def test_the_error_rate_of_a_judge_that_favours_none(script: ModuleType, population: Any, common: str) -> None:
+@pytest.mark.parametrize("question", ["shift", "departure"])
+def test_the_error_rate_of_a_judge_that_favours_none(script: ModuleType, population: Any, question: str) -> None:
     raised = np.array([name.startswith("idst") for name in population.systems])
     tables = sized(20, 60)
     error, _, found = script.favour_rates(
         population.human,
         population.judges["llama3-70b-4prompts"],
-        common,
+        question,
         topics=43,
         tables=tables,
         seed=1,
@@ -292,44 +297,42 @@ def test_departures_are_from_a_fit_to_the_others() -> None:
     fit = np.polynomial.Polynomial.fit(x[rest], y[rest], 2)
     groups = np.where(np.isin(np.arange(12), [2, 5]), 0, 1)
     expected = (y[[2, 5]] - fit(x[[2, 5]])).mean()
-    found = favour(scores, common="curve", groups=groups, resamples=99)
+    found = favour(scores, question="departure", groups=groups, resamples=99)
     assert found.value[0] == pytest.approx(expected, abs=1e-9)
     assert np.isnan(found.value[1])  # nobody is left to fit a curve to
-    with pytest.raises(RequestError, match="no common effect"):
-        favour(scores, common="cubic")
+    with pytest.raises(RequestError, match="no question «cubic»"):
+        favour(scores, question="cubic")
 
 
 # --- drift
 
 
 def test_drift_is_the_change_of_means_and_of_r_by_hand(population: Any) -> None:
-    earlier, later = (population.judges[name] for name in ("llama3-70b-4prompts", "flan-t5-large-4prompts"))
-    found = drift(earlier, later, human=population.human, rows=np.arange(43))
-    before, after = (difference_correlation(everywhere(population, name)).median.value for name in [*DL19][:2])
-    assert found.mean.value == pytest.approx(later.mean() - earlier.mean(), abs=1e-12)
+    earlier, later = (everywhere(population, name) for name in ("llama3-70b-4prompts", "flan-t5-large-4prompts"))
+    found = drift(earlier, later)
+    assert found.mean.value == pytest.approx(later.judge.mean() - earlier.judge.mean(), abs=1e-12)
     assert found.mean.lower < found.mean.value < found.mean.upper
-    assert found.correlation is not None
-    assert found.correlation.value == pytest.approx(after - before, abs=1e-9)
-    np.testing.assert_allclose(found.of_systems, later.mean(axis=0) - earlier.mean(axis=0), atol=1e-12)
+    change = (later.judge - earlier.judge).mean(axis=1)
+    assert found.mean.standard_error == pytest.approx(change.std(ddof=1) / np.sqrt(43), rel=1e-12)
+    correlations = [difference_correlation(scores).median.value for scores in (earlier, later)]
+    assert (found.earlier_correlation, found.later_correlation) == pytest.approx(correlations, abs=1e-12)
     same = drift(earlier, earlier)
-    assert (same.mean.value, same.p_value, same.correlation) == (0.0, 1.0, None)
+    assert (same.mean.value, same.p_value) == (0.0, 1.0)
 
 
 @pytest.mark.proof
 def test_drift_between_two_judges_of_dl19(dl19: Any) -> None:
-    earlier, later = (dl19.judges[name] for name in ("llama3-70b-4prompts", "flan-t5-large-4prompts"))
-    found = drift(earlier, later, human=dl19.human, rows=np.arange(43))
+    found = drift(*(everywhere(dl19, name) for name in ("llama3-70b-4prompts", "flan-t5-large-4prompts")))
     assert found.mean.value == pytest.approx(0.6510 - 0.8058, abs=1e-4)
     assert found.mean.upper < 0
     assert found.p_value < 1e-6
-    assert found.correlation is not None
-    assert found.correlation.value == pytest.approx(0.5053 - 0.7305, abs=1e-4)
-    np.testing.assert_allclose(found.of_systems.mean(), found.mean.value)
+    assert (found.earlier_correlation, found.later_correlation) == pytest.approx((0.7305, 0.5053), abs=1e-4)
 
 
 def test_drift_of_other_topics_is_refused() -> None:
+    few, more = (JudgedScores(human=np.ones((4, 2)), judge=np.ones((n, 2)), rows=np.arange(4)) for n in (4, 5))
     with pytest.raises(InputError, match="same topics and systems"):
-        drift(np.ones((4, 2)), np.ones((5, 2)))
+        drift(few, more)
 
 
 # --- drawing topics
@@ -362,7 +365,7 @@ def test_topics_that_are_no_random_sample_are_noticed_and_random_ones_are_not() 
     low = np.argsort(means)[:20]
     found = check_sample(means, low)
     assert found.p_value < 1e-4
-    assert found.difference < 0
+    assert found.mean < found.other_mean
     expected = stats.ttest_ind(means[low], np.delete(means, low), equal_var=False).pvalue
     assert found.p_value == pytest.approx(expected)
     small = [check_sample(means, draw_topics(means, 20, seed=seed)).p_value <= 0.05 for seed in range(400)]

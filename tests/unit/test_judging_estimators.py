@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,7 +28,7 @@ from cranfield.methods.judging import (
     estimate_pairs,
     rogan_gladen,
 )
-from cranfield.methods.judging.judged_comparison import JudgedPairs
+from cranfield.methods.judging.estimators import JudgedPairs
 from cranfield.methods.names import ESTIMATOR_TITLES
 from cranfield.runtime.random import generator, sequence
 from judged_population import made_population
@@ -129,6 +130,23 @@ def test_a_judge_constant_on_a_pair_falls_back_to_human_labels_for_that_pair_alo
         assert (found.value[1:] != human.value[1:]).sum() >= 8  # λ of one pair is 0
     constant = JudgedScores(human=scores.human, judge=np.full((40, 5), 0.3), rows=scores.rows)
     assert estimate_pairs(constant).fallback.all()
+
+
+def test_resamples_of_a_pair_on_which_the_judge_is_constant_are_those_of_human_labels() -> None:
+    scores = drawn()
+    table = scores.judge.copy()
+    table[:, 1] = table[:, 0] + 0.1
+    pairs = JudgedPairs(replace(scores, judge=table), all_pairs(5))
+    people = Pairs(scores.human, all_pairs(5))
+    first = pairs.redrawn(pairs.draw(generator(4), 50), np.array([0]))
+    np.testing.assert_allclose(first, people.redrawn(people.draw(generator(4), 50), np.array([0])), atol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_a_constant_judge_is_noticed_whatever_the_baseline_is_multiplied_by(factor: float) -> None:
+    scores = replace(drawn(), judge=np.full((40, 5), 0.4))
+    first, second = np.triu_indices(5, k=1)
+    assert estimate_pairs(scores, "regression", Contrasts(first, second, factor)).fallback.all()
 
 
 def test_near_duplicates_lose_no_digits() -> None:
@@ -351,15 +369,14 @@ def test_more_pairs_are_found_with_the_judge_than_without(population: Any) -> No
 
 def test_the_best_combination_takes_no_part_of_a_topic_from_its_own_labels() -> None:
     scores, other = drawn(n=20, seed=1), drawn(n=20, seed=1, noise=0.5)
-    judges = [scores.judge, other.judge]
-    found = best_combination(scores.human, judges, scores.rows, seed=2)
+    found = best_combination([scores, other], seed=2)
     changed = scores.human.copy()
     changed[4] += np.array([0.5, -0.4, 0.3, 0.9, 0.1])
-    again = best_combination(changed, judges, scores.rows, seed=2)
-    assert (found.judge[scores.rows[4]] == again.judge[scores.rows[4]]).all()
-    assert (found.judge != again.judge).any()
+    again = best_combination([replace(each, human=changed) for each in (scores, other)], seed=2)
+    assert (found.scores.judge[scores.rows[4]] == again.scores.judge[scores.rows[4]]).all()
+    assert (found.scores.judge != again.scores.judge).any()
     assert found.weights[0] > found.weights[1]  # the one with less noise
-    np.testing.assert_allclose(average_judge(judges).judge, (judges[0] + judges[1]) / 2)
+    np.testing.assert_allclose(average_judge([scores, other]).scores.judge, (scores.judge + other.judge) / 2)
 
 
 def test_the_combination_is_no_worse_than_the_average_and_covers(script: ModuleType, population: Any) -> None:

@@ -29,7 +29,7 @@ from cranfield.methods.judging.label_design import (
     judged_detectable,
 )
 from cranfield.methods.judging.label_plan import Correlation, label_size
-from cranfield.methods.judging.label_stopping import stopped
+from cranfield.methods.judging.two_phase_stopping import stopped
 from cranfield.methods.verification import Design, verify
 from cranfield.stats.family import LEVELS
 from sizes import examples_of
@@ -145,14 +145,15 @@ def test_r_and_minus_r_are_worth_the_same() -> None:
 )
 def test_power_and_width_are_those_of_the_estimator(n: int, whole: int, effect: float, r: float) -> None:
     """40,000 draws of the regression estimator itself; with few topics the slope's own error shows."""
-    from cranfield.methods.judging.estimators import regression
-    from cranfield.methods.verification.judged_batches import JudgedNormalWorld, _pair_moments
+    from cranfield.methods.judging.estimators import Moments, regression
+    from cranfield.methods.verification.judged_batches import JudgedNormalWorld
 
     world = JudgedNormalWorld(systems=2, sd=np.sqrt(0.5), correlation=r)
     rng, hits, width = np.random.default_rng(7), 0.0, 0.0
     for _ in range(20):
         human, judge = world.scores(rng, rng, world.cast(rng, 2000), n, whole)
-        estimate = regression(_pair_moments(human + np.array([effect, 0.0]), judge))
+        human[..., 0] += effect
+        estimate = regression(Moments.of(*(scores[..., 0] - scores[..., 1] for scores in (human, judge))))
         lower, upper = estimate.interval()
         hits += float((estimate.p_value <= 0.05).mean()) / 20
         width += float((upper - lower).mean()) / 20
@@ -437,12 +438,14 @@ def designed(cheapest: LabelDesign, sd: float, r: float) -> Design:
 
 
 def test_a_pilot_of_people_alone_gets_a_judge_with_the_given_r() -> None:
-    from cranfield.methods.verification.judged_batches import JudgedPilotWorld, _pair_moments
+    from cranfield.methods.contrasts.pairs import all_pairs
+    from cranfield.methods.judging.estimators import Moments
+    from cranfield.methods.verification.judged_batches import JudgedPilotWorld
 
     world = JudgedPilotWorld.of(judged_pilot().human, 5, 0.6)
     rng = np.random.default_rng(3)
     human, judge = world.scores(rng, rng, world.cast(rng, 4), 4000, 4000)
-    moments = _pair_moments(human, judge)
+    moments = Moments.of(*map(all_pairs(5).of, (human, judge)))
     r = moments.products / np.sqrt(moments.human_squares * moments.judge_squares)
     assert float(r.mean()) == pytest.approx(0.6, abs=0.02)
 

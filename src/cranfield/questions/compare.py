@@ -357,11 +357,13 @@ def _check_not_judged(**given: Any) -> None:
 def _judged(
     labels: sources.LabelSets, demands: list[MarginGate], candidate: Names, **settings: Any
 ) -> ComparisonResult:
-    from cranfield.methods.judging.assessment import compare_labels, gate_labels
+    from cranfield.methods.judging.judged_comparison import compare_labels, gate_labels
+    from cranfield.methods.judging.label_sets import match_labels
 
-    both = labels.required_human, labels.judges
+    matched = match_labels(labels.required_human, labels.judges)
     found = {
-        measure: compare_labels(*both, measure=measure, progress=listener(), **settings) for measure in labels.measures
+        measure: compare_labels(matched, measure=measure, progress=listener(), **settings)
+        for measure in matched.measures
     }
     result = ComparisonResult(
         comparisons={measure: each[settings["estimator"]] for measure, each in found.items()},
@@ -371,7 +373,7 @@ def _judged(
     if not demands:
         return result
     asked: dict[str, Any] = {"candidates": candidate or (), "correct": settings["correct"], "seed": settings["seed"]}
-    decided = [gate_labels(*both, demands, each, **asked) for each in result.comparisons.values()]
+    decided = [gate_labels(matched, demands, each, **asked) for each in result.comparisons.values()]
     cautions = dict.fromkeys(caution for _, odd in decided for caution in odd)
     gates = tuple(verdict for verdicts, _ in decided for verdict in verdicts)
     return replace(result, gates=gates, warnings=(*result.warnings, *cautions))

@@ -116,7 +116,7 @@ def judges(
     >>> human = {name: {str(at): int(each) for at, each in enumerate(text)} for name, text in passes.items()}
     >>> model = {name: topics | {"3": 1} for name, topics in human.items()}
     >>> found = cf.judges(human, judge={"model": model}).assessment
-    >>> round(found.labels["model"].agreement.kappa.value, 4)
+    >>> round(found.labels["model"].kappa.value, 4)
     0.6538
     """
     more: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
@@ -126,8 +126,8 @@ def judges(
         _check_draw(draw)
         return JudgesResult(drawn=drawn, judged_topics=judged, warnings=labels.warnings, seed=seed)
     from cranfield.formats.qrels import read_teams
+    from cranfield.methods.contrasts.decisions import RESAMPLES
     from cranfield.methods.judging.assessment import assess_judges
-    from cranfield.methods.judging.judge_effects import RESAMPLES
 
     before = {} if earlier is None else sources.load_label_sets(scores, earlier, qrels=qrels, **more).judges
     sizes: Any = topics or ()
@@ -162,7 +162,7 @@ def _drawn(judges: Any, draw: int | None, *, stratify: bool, seed: int) -> tuple
         return (), 0
     import numpy as np
 
-    from cranfield.methods.judging.assessment import common_names
+    from cranfield.methods.judging.label_sets import common_names
     from cranfield.methods.judging.topic_draw import draw_topics
 
     topics = common_names([each.table.topics for each in judges.values()])

@@ -530,8 +530,8 @@ def _components(table: ScoreTable, measure: str, wanted: ReplicateRequest) -> Co
 
 def _correlations(labels: sources.LabelSets) -> dict[str, Correlation]:
     """r of the pilot by measure, with its interval."""
-    from cranfield.methods.judging.assessment import judged_pilots
     from cranfield.methods.judging.label_plan import Correlation
+    from cranfield.methods.judging.label_sets import judged_pilots
 
     pilots = judged_pilots(labels.required_human, labels.judges)
     found = {name: each.correlation for name, each in pilots.items()}

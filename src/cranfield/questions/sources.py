@@ -14,7 +14,7 @@ from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.collection import Collection
-    from cranfield.methods.judging.assessment import LabelSet
+    from cranfield.methods.judging.label_sets import LabelSet
     from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
 
@@ -330,7 +330,7 @@ class LabelSets:
     @property
     def measures(self) -> tuple[str, ...]:
         """Those that all have."""
-        from cranfield.methods.judging.assessment import common_measures
+        from cranfield.methods.judging.label_sets import common_measures
 
         return common_measures([*([self.human] if self.human else []), *self.judges.values()])
 
@@ -382,7 +382,7 @@ def load_labels(
     scores: Any, labels: Any, *, is_runs: bool, columns: str | None, measure: Names, missing: str | None
 ) -> LabelSet:
     """Scores under one set of labels: runs scored by judgments, or a table."""
-    from cranfield.methods.judging.assessment import LabelSet
+    from cranfield.methods.judging.label_sets import LabelSet
     from cranfield.scores.evaluation import score_collection
     from cranfield.scores.selection import complete_tables, only_table
 

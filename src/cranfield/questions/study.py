@@ -17,7 +17,7 @@ from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.methods.judging.estimators import JudgedScores
-    from cranfield.methods.judging.label_stopping import WidthStatus
+    from cranfield.methods.judging.two_phase_stopping import WidthStatus
     from cranfield.methods.sequential import (
         NearMisses,
         PairedDifferences,
@@ -98,6 +98,8 @@ class StudyWidthResult(Result):
     """Whether the corrected interval is narrow enough, how many topics are missing, and its coverage (``status``)."""
 
     status: WidthStatus
+    systems: tuple[str, str]
+    measure: str
 
     @property
     def exit_code(self) -> int:
@@ -526,15 +528,13 @@ def study_width(
     >>> found.topics, found.judged_topics, found.enough
     (30, 120, False)
     """
-    from cranfield.methods.judging.label_stopping import width_status
+    from cranfield.methods.judging.two_phase_stopping import width_status
 
     source: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
     tables = [sources.load_tables(each, **source) for each in (scores, judge)]
     pair, name, both = _judged_pair(tables[0].only, tables[1].only, system, baseline, measure)
-    found = width_status(
-        both, width=width, systems=pair, measure=name, alpha=alpha, first=first, step=step, studies=studies, seed=seed
-    )
-    return StudyWidthResult(status=found, warnings=tables[0].warnings, seed=seed)
+    status = width_status(both, width=width, alpha=alpha, first=first, step=step, studies=studies, seed=seed)
+    return StudyWidthResult(status=status, systems=pair, measure=name, warnings=tables[0].warnings, seed=seed)
 
 
 def _judged_pair(

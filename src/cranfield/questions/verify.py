@@ -15,8 +15,8 @@ from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
-    from cranfield.methods.judging.assessment import JudgedPilot
     from cranfield.methods.judging.estimators import JudgedScores
+    from cranfield.methods.judging.label_sets import JudgedPilot
     from cranfield.methods.verification import Verification
     from cranfield.methods.verification.designs import Design, DesignRequest
     from cranfield.scores import ScoreTable
@@ -287,7 +287,7 @@ def verify(
 
 
 def _judged_pilots(labels: sources.LabelSets) -> dict[str, JudgedPilot]:
-    from cranfield.methods.judging.assessment import judged_pilots
+    from cranfield.methods.judging.label_sets import judged_pilots
 
     return judged_pilots(labels.required_human, labels.judges)
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.judging.agreement import Interval
-from cranfield.methods.judging.assessment import GradesOfJudge, JudgeAssessment, JudgeOnMeasure
-from cranfield.methods.judging.judge_effects import Favour
+from cranfield.methods.judging.agreement import GradeAgreement, Interval
+from cranfield.methods.judging.assessment import JudgeAssessment, JudgeOnMeasure
+from cranfield.methods.judging.favoured_systems import Favour
 from cranfield.questions.judges import JudgesResult
 from cranfield.rendering.charts import COLOURS, line_chart, styled
 from cranfield.rendering.document import Column, Document, Table, View, known
@@ -85,7 +85,7 @@ def _row(found: JudgeAssessment, each: JudgeOnMeasure) -> dict[str, Any]:
             for question, favour in each.favour.items()
             for word in ("favoured", "disfavoured")
         },
-        **{name: getattr(labels.agreement, name).value if labels else None for name in COEFFICIENTS},
+        **{name: getattr(labels, name).value if labels else None for name in COEFFICIENTS},
         **({"weights": dict(each.weights)} if each.weights else {}),
     }
 
@@ -173,7 +173,7 @@ def _tables(found: JudgeAssessment) -> list[Table]:
         *_agreement(found, found.labels, "Agreement of labels with people's"),
         *(_worth(found, measure) for measure in found.measures),
         *_favoured(found),
-        *(_confusion(name, each) for name, each in found.labels.items() if len(each.agreement.grades) <= MOST_GRADES),
+        *(_confusion(name, each) for name, each in found.labels.items() if len(each.grades) <= MOST_GRADES),
         *_shares(found),
         *_drift(found),
     ]
@@ -198,7 +198,7 @@ def _beside(found: JudgeAssessment, measure: str) -> Table:
     return _table(words, [_row(found, each) for each in mine], title)
 
 
-def _agreement(found: JudgeAssessment, labels: Mapping[str, GradesOfJudge], title: str) -> list[Table]:
+def _agreement(found: JudgeAssessment, labels: Mapping[str, GradeAgreement], title: str) -> list[Table]:
     if not labels:
         return []
     unit = next(iter(labels.values())).unit
@@ -214,8 +214,7 @@ def _agreement(found: JudgeAssessment, labels: Mapping[str, GradesOfJudge], titl
         "ordinal_alpha": ("α, ordinal", "score"),
     }
     rows = []
-    for name, each in labels.items():
-        agreement = each.agreement
+    for name, agreement in labels.items():
         rows.append(
             {
                 "judge": name,
@@ -299,8 +298,8 @@ def _favoured_table(found: JudgeAssessment, question: str, rows: Sequence[Mappin
     return replace(_table(words, rows[:SHOWN], f"{title}{elsewhere}"), caption=title)
 
 
-def _confusion_rows(name: str, labels: GradesOfJudge) -> list[dict[str, Any]]:
-    grades, counts = labels.agreement.grades.tolist(), labels.agreement.confusion.tolist()
+def _confusion_rows(name: str, labels: GradeAgreement) -> list[dict[str, Any]]:
+    grades, counts = labels.grades.tolist(), labels.confusion.tolist()
     return [
         {"judge": name, "human_grade": a, "judge_grade": b, "documents": counts[i][j]}
         for i, a in enumerate(grades)
@@ -308,13 +307,13 @@ def _confusion_rows(name: str, labels: GradesOfJudge) -> list[dict[str, Any]]:
     ]
 
 
-def _confusion(name: str, labels: GradesOfJudge) -> Table:
-    grades = [f"{grade:g}" for grade in labels.agreement.grades.tolist()]
+def _confusion(name: str, labels: GradeAgreement) -> Table:
+    grades = [f"{grade:g}" for grade in labels.grades.tolist()]
     columns = (
         Column("human_grade", "people"),
         *(Column(f"grade_{grade}", f"judge {grade}", "count") for grade in grades),
     )
-    rows = [(grade, *row) for grade, row in zip(grades, labels.agreement.confusion.tolist(), strict=True)]
+    rows = [(grade, *row) for grade, row in zip(grades, labels.confusion.tolist(), strict=True)]
     return Table(columns, rows, f"{name}: {labels.unit} by people's grade (rows) and the judge's")
 
 
@@ -364,7 +363,7 @@ def _drift_rows(found: JudgeAssessment) -> list[dict[str, Any]]:
             "p_value": each.drift.p_value,
             "earlier_correlation": each.drift.earlier_correlation,
             "later_correlation": each.drift.later_correlation,
-            "same": found.drifted_labels[each.judge].agreement.same if each.judge in found.drifted_labels else None,
+            "same": found.same_labels.get(each.judge),
         }
         for each in found.measured
         if each.drift is not None

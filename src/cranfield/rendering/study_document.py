@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from cranfield.errors import RequestError, say_p
+from cranfield.methods.judging.two_phase_stopping import WidthStatus
 from cranfield.methods.sequential import FinalTest, PlanSimulation, Prospect, Status, TrialPlan
 from cranfield.methods.sequential.plan_simulation import WAYS
 from cranfield.methods.sequential.plans import CATALOG, candidate_cautions
@@ -691,7 +692,7 @@ def simulation_pictures(result: StudySimulationResult) -> list[tuple[str, Any]]:
 
 def width_document(result: StudyWidthResult) -> Document:
     """Return the interval, the topics that are missing, and the coverage of the rule."""
-    row = result.status.to_dict()
+    row = _width_row(result)
     titles = {
         "topics": "people",
         "judged_topics": "model",
@@ -717,10 +718,44 @@ def width_document(result: StudyWidthResult) -> Document:
         inputs=result.inputs,
         tables=[table],
         rows=[row],
-        answer=result.status.summary(),
+        answer=_width_sentence(result),
         citations=("Cochran1977",),
         seed=result.seed,
     )
+
+
+def _width_row(result: StudyWidthResult) -> dict[str, Any]:
+    """The difference and its interval are shown only once the study may stop."""
+    status, names = result.status, dict(zip(("system", "baseline"), result.systems, strict=True))
+    row = {**names, "measure": result.measure, **vars(status)}
+    if not status.enough:
+        row |= dict.fromkeys(("difference", "lower", "upper"))
+    return row | {"width": status.width, "enough": status.enough}
+
+
+def _width_sentence(result: StudyWidthResult) -> str:
+    """The next step, and the error rate of stopping by it."""
+    status = result.status
+    level = f"{100 * (1 - status.alpha):g} %"
+    return (
+        f"{status.topics:,} of {status.judged_topics:,} judged topics have human labels, and the {level} interval of "
+        f"the difference is {status.width:.4f} wide. {_next_step(status, result.systems)} Of studies that stop by "
+        f"this rule, {100 * status.coverage:.1f} % cover the true difference ({status.studies:,} simulated on these "
+        f"topics; the interval claims {level})."
+    )
+
+
+def _next_step(status: WidthStatus, systems: tuple[str, str]) -> str:
+    if status.enough:
+        return (
+            f"It is at most {status.target:g} wide: stop. The difference of {systems[0]} and {systems[1]} is "
+            f"{status.difference:.4f} [{status.lower:.4f}, {status.upper:.4f}]."
+        )
+    if status.topics < status.first:
+        return f"The first look is at {status.first:,} topics: label {status.first - status.topics:,} more."
+    if status.more is None:
+        return f"All judged topics are not enough for {status.target:g}: judge more topics, or accept a wider one."
+    return f"Label about {status.more:,} more topics for {status.target:g} (r = {status.judge_correlation:.2f})."
 
 
 VIEWS = {

@@ -573,7 +573,7 @@ def whole(scores: Matrix) -> Array:
         raise RequestError(
             f"this looks at all {scores.size:,} scores again and again, and needs {8 * scores.size / 1e9:,.1f} GB of "
             "memory several times over",
-            fix='Use fewer topics or systems; the default test of `compare()` reads a packed file block by block.',
+            fix="Use fewer topics or systems; the default test of `compare()` reads a packed file block by block.",
         ) from None
 
 

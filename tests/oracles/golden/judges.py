@@ -35,11 +35,6 @@ def main() -> None:
         print(f"kappa,{weights or 'none'},{cohen_kappa_score(human, judge, weights=weights):.15g}")
     for metric in ("nominal", "ordinal", "interval"):
         print(f"alpha,{metric},{krippendorff.alpha(np.array([human, judge]), level_of_measurement=metric):.15g}")
-    third = np.where(rng.random(300) < 0.3, np.nan, np.clip(human + rng.integers(-2, 2, 300), 0, 3))
-    second = np.where(rng.random(300) < 0.2, np.nan, judge)
-    for metric in ("nominal", "ordinal", "interval"):
-        data = np.array([human, second, third])
-        print(f"alpha of three,{metric},{krippendorff.alpha(data, level_of_measurement=metric):.15g}")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,7 @@ from cranfield.methods.judging.agreement import (
     Interval,
     MatchedGrades,
     OrderAgreement,
-    ScaleDifference,
     cohen_kappa,
-    coincidences_of,
-    compare_scales,
     grade_agreement,
     krippendorff_alpha,
     match_grades,
@@ -17,24 +14,18 @@ from cranfield.methods.judging.agreement import (
 )
 from cranfield.methods.judging.estimators import (
     ESTIMATORS,
-    CorrectedShares,
     JudgedEstimate,
     JudgedScores,
     estimate_means,
     estimate_pairs,
-    rogan_gladen,
 )
+from cranfield.methods.judging.favoured_systems import Favour, favour
 from cranfield.methods.judging.judge_effects import (
-    CombinedJudge,
     DifferenceCorrelation,
     Drift,
-    Favour,
-    average_judge,
-    best_combination,
     difference_correlation,
     drift,
     effective_topics,
-    favour,
 )
 from cranfield.methods.judging.judged_comparison import compare_judged
 from cranfield.methods.judging.label_design import (
@@ -49,8 +40,10 @@ from cranfield.methods.judging.label_design import (
     judged_width,
 )
 from cranfield.methods.judging.label_plan import Correlation, LabelCard, LabelSize, label_size
-from cranfield.methods.judging.label_stopping import WidthStatus, stopping_coverage, width_status
+from cranfield.methods.judging.label_sets import CombinedJudge, average_judge, best_combination
+from cranfield.methods.judging.passes import CorrectedShares, rogan_gladen
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample, draw_topics
+from cranfield.methods.judging.two_phase_stopping import WidthStatus, width_status
 
 __all__ = [
     "ESTIMATORS",
@@ -71,16 +64,13 @@ __all__ = [
     "MatchedGrades",
     "OrderAgreement",
     "SampleCheck",
-    "ScaleDifference",
     "WidthStatus",
     "average_judge",
     "best_combination",
     "best_share",
     "check_sample",
     "cohen_kappa",
-    "coincidences_of",
     "compare_judged",
-    "compare_scales",
     "design_for_budget",
     "design_for_power",
     "design_for_width",
@@ -101,6 +91,5 @@ __all__ = [
     "order_agreement",
     "rank_biased_overlap",
     "rogan_gladen",
-    "stopping_coverage",
     "width_status",
 ]

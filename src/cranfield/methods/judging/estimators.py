@@ -13,15 +13,16 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.contrasts.estimates import Estimate
+from cranfield.methods.contrasts.estimates import Estimate, Estimator
+from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, rounding
-from cranfield.stats.tails import t_critical
+from cranfield.methods.contrasts.resampling import summed, topic_weights
 from cranfield.types import Array
 
 FEWEST_TOPICS = 3
@@ -84,16 +85,22 @@ class JudgedScores:
         return int(self.human.shape[1])
 
     @cached_property
+    def judge_in_order(self) -> Array:
+        """The judge's scores, first of the topics with human labels in their order, then of the others."""
+        others = np.delete(np.arange(self.judged_topics), self.rows)
+        return np.asarray(self.judge[np.concatenate([self.rows, others])])
+
+    @property
     def judge_beside_human(self) -> Array:
         """The judge's scores of the topics with human labels, in their order."""
-        return np.asarray(self.judge[self.rows])
+        return np.asarray(self.judge_in_order[: self.topics])
 
     def chosen(self, systems: Array) -> JudgedScores:
         """The same of some systems, in their order."""
         return JudgedScores(human=self.human[:, systems], judge=self.judge[:, systems], rows=self.rows)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Moments:
     """What all estimators are computed from, for every pair (or every system): means and sums of squares.
 
@@ -112,6 +119,74 @@ class Moments:
     products: Array
     whole_squares: Array
 
+    @classmethod
+    def of(cls, human: Array, judge: Array) -> Moments:
+        """Of columns, such as differences of pairs: the first topics of ``judge`` are those of ``human``."""
+        beside = judge[: len(human)]
+        means = human.mean(axis=0), beside.mean(axis=0), judge.mean(axis=0)
+        d, e, whole = human - means[0], beside - means[1], judge - means[2]
+        squares = [np.einsum("i...,i...->...", *both) for both in ((d, d), (e, e), (d, e), (whole, whole))]
+        return cls(len(human), len(judge), *means, *squares)
+
+    @classmethod
+    def redrawn(cls, human: Array, judge: Array, weights: Array) -> Moments:
+        """The same in samples; ``weights`` (samples × topics of ``judge``) count how often each has a topic."""
+        n, mine = len(human), weights[:, : len(human)]
+        count, total = round(mine[0].sum()), round(weights[0].sum())
+        centre = human.mean(axis=0), judge[:n].mean(axis=0)
+        d, e, whole = human - centre[0], judge[:n] - centre[1], judge - centre[1]
+        d_mean, e_mean, whole_mean = summed(mine, d) / count, summed(mine, e) / count, summed(weights, whole) / total
+        squares = (
+            _above(summed(mine, d**2) - count * d_mean**2, d),
+            _above(summed(mine, e**2) - count * e_mean**2, e),
+            summed(mine, d * e) - count * d_mean * e_mean,
+            _above(summed(weights, whole**2) - total * whole_mean**2, whole),
+        )
+        return cls(count, total, centre[0] + d_mean, centre[1] + e_mean, centre[1] + whole_mean, *squares)
+
+
+def _above(squares: Array, columns: Array) -> Array:
+    """0 in place of sums of squares that are only rounding."""
+    return np.where(squares > 1e-9 * np.square(columns).sum(axis=0), squares, 0.0)
+
+
+def pair_moments(scores: JudgedScores, contrasts: Contrasts) -> Moments:
+    """Means and sums of squares of differences, from products of systems; close pairs from the differences."""
+    tables = scores.human, scores.judge_beside_human, scores.judge
+    system_means = [table.mean(axis=0) for table in tables]
+    human, judge, whole = (table - mean for table, mean in zip(tables, system_means, strict=True))
+    sums, own = np.empty((2, 4, len(contrasts)))
+    for at, (one, other) in enumerate(((human, human), (judge, judge), (human, judge), (whole, whole))):
+        sums[at], own[at] = _of_pairs(one.T @ other, contrasts)
+    close = np.flatnonzero((sums <= _CLOSE * own)[[0, 1, 3]].any(axis=0))
+    step = max(1, _BLOCK // scores.judged_topics)
+    for part in (close[start : start + step] for start in range(0, len(close), step)):
+        some = contrasts.some(part)
+        again = Moments.of(some.of(scores.human), some.of(scores.judge_in_order))
+        sums[:, part] = again.human_squares, again.judge_squares, again.products, again.whole_squares
+    means = [contrasts.of(mean) for mean in system_means]
+    return _without_rounding(scores, Moments(scores.topics, scores.judged_topics, *means, *sums))
+
+
+def _of_pairs(products: Array, contrasts: Contrasts) -> tuple[Array, Array]:
+    """Σ(x_a − f·x_b)(y_a − f·y_b) from Σ x_i y_j of all systems, and what it is without products of two systems."""
+    first, second, factor, own = contrasts.first, contrasts.second, contrasts.factor, np.diag(products)
+    alone = own[first] + factor**2 * own[second]
+    return alone - factor * (products[first, second] + products[second, first]), alone
+
+
+def _without_rounding(scores: JudgedScores, moments: Moments) -> Moments:
+    """The same with sums of 0 for what varies by rounding only."""
+    of_human, of_judge = (
+        (4 * rounding(float(table.min()), float(table.max()))) ** 2 for table in (scores.human, scores.judge)
+    )
+    n, whole = scores.topics, scores.judged_topics
+    d = np.where(moments.human_squares > n * of_human, moments.human_squares, 0.0)
+    e = np.where(moments.judge_squares > n * of_judge, moments.judge_squares, 0.0)
+    every = np.where(moments.whole_squares > whole * of_judge, moments.whole_squares, 0.0)
+    products = np.where((d > 0) & (e > 0), moments.products, 0.0)
+    return replace(moments, human_squares=d, judge_squares=e, products=products, whole_squares=every)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JudgedEstimate(Estimate):
@@ -124,6 +199,76 @@ class JudgedEstimate(Estimate):
 
     slope: Array
     fallback: Array
+
+
+def regression(moments: Moments) -> JudgedEstimate:
+    """The regression estimator of two-phase sampling: d̄ + b(ē_N − ē_n), with n − 2 degrees of freedom."""
+    n, whole = moments.topics, moments.judged_topics
+    varies = moments.judge_squares > 0
+    squares = np.where(varies, moments.judge_squares, np.inf)  # a constant judge has the slope 0
+    slope = moments.products / squares
+    gap = moments.whole_mean - moments.judge_mean
+    df = np.where(varies, n - 2.0, n - 1.0)
+    residual = np.maximum(moments.human_squares - slope * moments.products, 0.0) / df
+    variance = residual * (1 / n + gap**2 / squares)  # Cochran 1977 §12.6
+    variance += slope**2 * moments.whole_squares / (whole - 1) / whole  # Cochran 1977 §12.6
+    return _estimate(moments.human_mean + slope * gap, variance, df, slope, ~varies)
+
+
+def ppi(moments: Moments, tuning: Array | None = None) -> JudgedEstimate:
+    """PPI++: d̄ + λ(ē of the other topics − ē_n), with n − 1 degrees of freedom.
+
+    ``tuning`` is λ; by default the one with the smallest variance, between 0 and 1.
+    """
+    n, whole = moments.topics, moments.judged_topics
+    rest = max(whole - n, 2)  # from fewer nothing is learned, and λ is 0
+    varies = (moments.judge_squares > 0) & (whole - n > 1)
+    other_mean = (whole * moments.whole_mean - n * moments.judge_mean) / rest
+    apart = n * rest / whole * (moments.judge_mean - other_mean) ** 2
+    other_squares = np.maximum(moments.whole_squares - moments.judge_squares - apart, 0.0)
+    if tuning is None:
+        pooled = np.where(varies, moments.whole_squares, 1.0) / (whole - 1)
+        tuning = np.clip(moments.products / n / ((1 + n / rest) * pooled), 0.0, 1.0)  # as ppi-python tunes it
+    slope = np.where(varies, tuning, 0.0)
+    rectified = moments.human_squares - 2 * slope * moments.products + slope**2 * moments.judge_squares
+    variance = np.maximum(rectified, 0.0) / (n - 1) / n + slope**2 * other_squares / (rest - 1) / rest
+    value = moments.human_mean + slope * (other_mean - moments.judge_mean)
+    return _estimate(value, variance, n - 1.0, slope, ~varies)
+
+
+def human(moments: Moments) -> JudgedEstimate:
+    """Human labels alone: Student's paired t on n topics."""
+    n = moments.topics
+    return _estimate(moments.human_mean, moments.human_squares / (n - 1) / n, n - 1.0, 0.0)
+
+
+def judge(moments: Moments) -> JudgedEstimate:
+    """The judge alone: Student's paired t on N topics, of the judge's difference and not of the human one."""
+    whole = moments.judged_topics
+    return _estimate(moments.whole_mean, moments.whole_squares / (whole - 1) / whole, whole - 1.0, 1.0)
+
+
+def _estimate(
+    value: Array, variance: Array, df: Array | float, slope: Array | float, fallback: Array | bool = False
+) -> JudgedEstimate:
+    df, slope, fallback = (np.broadcast_to(column, np.shape(value)) for column in (df, slope, fallback))
+    return JudgedEstimate(value=value, standard_error=np.sqrt(variance), df=df, slope=slope, fallback=fallback)
+
+
+ESTIMATORS: dict[str, Callable[[Moments], JudgedEstimate]] = {
+    "regression": regression,
+    "ppi": ppi,
+    "human": human,
+    "judge": judge,
+}
+"""Estimators by their name; `cranfield.methods.names.ESTIMATOR_TITLES` has their titles."""
+
+
+def find_estimator(name: str) -> Callable[[Moments], JudgedEstimate]:
+    """Return an estimator by its name."""
+    if name not in ESTIMATORS:
+        raise RequestError(f"there is no estimator «{name}»", fix=f"Choose one of: {', '.join(ESTIMATORS)}.")
+    return ESTIMATORS[name]
 
 
 def estimate_pairs(
@@ -151,245 +296,44 @@ def estimate_pairs(
 
 def estimate_means(scores: JudgedScores, estimator: str = "regression") -> JudgedEstimate:
     """Estimate the mean human score of every system over all judged topics."""
-    return find_estimator(estimator)(system_moments(scores))
+    return find_estimator(estimator)(_without_rounding(scores, Moments.of(scores.human, scores.judge_in_order)))
 
 
-def system_moments(scores: JudgedScores) -> Moments:
-    """Means and sums of squares of every system's scores."""
-    return _moments(scores, scores.human, scores.judge_beside_human, scores.judge)
+@dataclass(frozen=True, eq=False)
+class JudgedPairs:
+    """Contrasts of systems from human labels on some topics and a judge's on all of them."""
+
+    scores: JudgedScores
+    contrasts: Contrasts
+    name: str = "regression"
+
+    @property
+    def topics(self) -> int:
+        return self.scores.topics
+
+    @cached_property
+    def _estimate(self) -> JudgedEstimate:
+        return estimate_pairs(self.scores, self.name, self.contrasts)
+
+    def fit(self) -> JudgedEstimate:
+        return self._estimate
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """How often topics with human labels are drawn, and the others among themselves."""
+        n, others = self.topics, self.scores.judged_topics - self.topics
+        mine = topic_weights(rng, n, size)
+        return np.hstack([mine, topic_weights(rng, others, size)]) if others else mine
+
+    def redrawn(self, drawn: Array, places: Array) -> tuple[Array, Array]:
+        some = self.contrasts.some(places)
+        judge = some.of(self.scores.judge_in_order)
+        judge[:, self.fit().fallback[places]] = 0.0  # else rounding would be taken for what the judge says
+        again = find_estimator(self.name)(Moments.redrawn(some.of(self.scores.human), judge, drawn))
+        return again.value - self.fit().value[places], again.standard_error
 
 
-def pair_moments(scores: JudgedScores, contrasts: Contrasts) -> Moments:
-    """Means and sums of squares of differences, from products of systems; close pairs from the differences."""
-    first, second, factor = contrasts.first, contrasts.second, contrasts.factor
-    human, judge, whole = (each - each.mean(axis=0) for each in _tables(scores))
-    means = [contrasts.of(each.mean(axis=0)) for each in _tables(scores)]
-    together = {
-        "human_squares": human.T @ human,
-        "judge_squares": judge.T @ judge,
-        "products": human.T @ judge,
-        "whole_squares": whole.T @ whole,
-    }
-    sums = {name: _of_pairs(each, contrasts) for name, each in together.items()}
-    close = np.zeros(len(first), bool)
-    for name in ("human_squares", "judge_squares", "whole_squares"):
-        own = np.diag(together[name])
-        close |= sums[name] <= _CLOSE * (own[first] + factor**2 * own[second])
-    for name, part in _sums_of_differences(scores, contrasts.some(close)).items():
-        sums[name][close] = part
-    return Moments(
-        topics=scores.topics,
-        judged_topics=scores.judged_topics,
-        human_mean=means[0],
-        judge_mean=means[1],
-        whole_mean=means[2],
-        **sums,
-    )
-
-
-def _tables(scores: JudgedScores) -> tuple[Array, Array, Array]:
-    return scores.human, scores.judge_beside_human, scores.judge
-
-
-def _of_pairs(together: Array, contrasts: Contrasts) -> Array:
-    """Σ(x_a − f·x_b)(y_a − f·y_b) from Σ x_i y_j of all systems."""
-    first, second, factor, own = contrasts.first, contrasts.second, contrasts.factor, np.diag(together)
-    crossed = together[first, second] + together[second, first]
-    return np.asarray(own[first] + factor**2 * own[second] - factor * crossed)
-
-
-def _sums_of_differences(scores: JudgedScores, contrasts: Contrasts) -> dict[str, Array]:
-    """The same from the differences themselves, some pairs at a time."""
-    sums = {name: np.empty(len(contrasts)) for name in ("human_squares", "judge_squares", "products", "whole_squares")}
-    step = max(1, _BLOCK // scores.judged_topics)
-    for start in range(0, len(contrasts), step):
-        part = slice(start, start + step)
-        found = _moments(scores, *(contrasts.some(part).of(each) for each in _tables(scores)))
-        for name, total in sums.items():
-            total[part] = getattr(found, name)
-    return sums
-
-
-def _moments(scores: JudgedScores, human: Array, judge: Array, whole: Array) -> Moments:
-    """Of columns: differences of pairs, or scores of systems."""
-    centred = [each - each.mean(axis=0) for each in (human, judge, whole)]
-    tiny = [rounding(float(each.min()), float(each.max())) for each in (scores.human, scores.judge)]
-    for each, least in zip(centred, (tiny[0], tiny[1], tiny[1]), strict=True):
-        each[:, np.ptp(each, axis=0) <= 4 * least] = 0.0
-    squares = [np.einsum("ij,ij->j", each, each) for each in centred]
-    return Moments(
-        topics=scores.topics,
-        judged_topics=scores.judged_topics,
-        human_mean=human.mean(axis=0),
-        judge_mean=judge.mean(axis=0),
-        whole_mean=whole.mean(axis=0),
-        human_squares=squares[0],
-        judge_squares=squares[1],
-        products=np.einsum("ij,ij->j", centred[0], centred[1]),
-        whole_squares=squares[2],
-    )
-
-
-def regression(moments: Moments) -> JudgedEstimate:
-    """The regression estimator of two-phase sampling: d̄ + b(ē_N − ē_n), with n − 2 degrees of freedom."""
-    n, whole = moments.topics, moments.judged_topics
-    varies = moments.judge_squares > 0
-    squares = np.where(varies, moments.judge_squares, 1.0)
-    slope = np.where(varies, moments.products / squares, 0.0)
-    gap = moments.whole_mean - moments.judge_mean
-    residual = np.maximum(moments.human_squares - slope * moments.products, 0.0) / (n - 2)
-    variance = residual * (1 / n + gap**2 / squares)  # Cochran 1977 §12.6
-    variance += slope**2 * moments.whole_squares / (whole - 1) / whole  # Cochran 1977 §12.6
-    return _unless_constant(moments, moments.human_mean + slope * gap, variance, n - 2, slope, varies)
-
-
-def ppi(moments: Moments, tuning: Array | None = None) -> JudgedEstimate:
-    """PPI++: d̄ + λ(ē of the other topics − ē_n), with n − 1 degrees of freedom.
-
-    ``tuning`` is λ; by default the one with the smallest variance, between 0 and 1.
-    """
-    n, rest = moments.topics, moments.judged_topics - moments.topics
-    varies = (moments.judge_squares > 0) & (rest > 1)
-    if rest < 2:  # nothing to learn from
-        return _unless_constant(moments, moments.human_mean, moments.human_squares, n - 1, 0 * moments.products, varies)
-    other_mean = (moments.judged_topics * moments.whole_mean - n * moments.judge_mean) / rest
-    apart = n * rest / moments.judged_topics * (moments.judge_mean - other_mean) ** 2
-    other_squares = np.maximum(moments.whole_squares - moments.judge_squares - apart, 0.0)
-    if tuning is None:
-        pooled = np.where(varies, moments.whole_squares, 1.0) / (moments.judged_topics - 1)
-        tuning = np.clip(moments.products / n / ((1 + n / rest) * pooled), 0.0, 1.0)  # as ppi-python tunes it
-    slope = np.where(varies, tuning, 0.0)
-    rectified = moments.human_squares - 2 * slope * moments.products + slope**2 * moments.judge_squares
-    variance = np.maximum(rectified, 0.0) / (n - 1) / n + slope**2 * other_squares / (rest - 1) / rest
-    value = moments.human_mean + slope * (other_mean - moments.judge_mean)
-    return _unless_constant(moments, value, variance, n - 1, slope, varies)
-
-
-def human(moments: Moments) -> JudgedEstimate:
-    """Human labels alone: Student's paired t on n topics."""
-    nothing = np.zeros(np.shape(moments.human_mean))
-    return _student(moments.human_mean, moments.human_squares, moments.topics, nothing)
-
-
-def judge(moments: Moments) -> JudgedEstimate:
-    """The judge alone: Student's paired t on N topics, of the judge's difference and not of the human one."""
-    return _student(
-        moments.whole_mean, moments.whole_squares, moments.judged_topics, np.ones(np.shape(moments.whole_mean))
-    )
-
-
-def _student(mean: Array, squares: Array, topics: int, slope: Array) -> JudgedEstimate:
-    return JudgedEstimate(
-        value=mean,
-        standard_error=np.sqrt(squares / (topics - 1) / topics),
-        df=np.full(np.shape(mean), topics - 1.0),
-        slope=slope,
-        fallback=np.zeros(np.shape(mean), bool),
-    )
-
-
-def _unless_constant(
-    moments: Moments, value: Array, variance: Array, df: int, slope: Array, varies: Array
-) -> JudgedEstimate:
-    """An estimate, or where the judge does not vary that from human labels alone."""
-    alone = human(moments)
-    return JudgedEstimate(
-        value=np.where(varies, value, alone.value),
-        standard_error=np.where(varies, np.sqrt(variance), alone.standard_error),
-        df=np.where(varies, float(df), alone.df),
-        slope=slope,
-        fallback=np.broadcast_to(~varies, np.shape(value)),
-    )
-
-
-ESTIMATORS: dict[str, Callable[[Moments], JudgedEstimate]] = {
-    "regression": regression,
-    "ppi": ppi,
-    "human": human,
-    "judge": judge,
-}
-"""Estimators by their name; `cranfield.methods.names.ESTIMATOR_TITLES` has their titles."""
-
-
-def find_estimator(name: str) -> Callable[[Moments], JudgedEstimate]:
-    """Return an estimator by its name."""
-    if name not in ESTIMATORS:
-        raise RequestError(f"there is no estimator «{name}»", fix=f"Choose one of: {', '.join(ESTIMATORS)}.")
-    return ESTIMATORS[name]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CorrectedShares:
-    """Shares of passes corrected for the judge's errors, one per system.
-
-    ``sensitivity`` and ``specificity`` are pooled over systems, those ``of_systems`` each system's own (nan where a
-    system has no human pass, or no human failure). ``value`` is not limited to 0 … 1; it is nan where the judge is no
-    better than chance.
-    """
-
-    value: Array
-    standard_error: Array
-    df: int
-    sensitivity: float
-    specificity: float
-    sensitivity_of_systems: Array
-    specificity_of_systems: Array
-
-    def interval(self, alpha: float = 0.05) -> tuple[Array, Array]:
-        """Lower and upper ends of the 100(1 − α) % interval of each share."""
-        reach = t_critical(alpha / 2, self.df) * self.standard_error
-        return self.value - reach, self.value + reach
-
-
-def rogan_gladen(scores: JudgedScores) -> CorrectedShares:
-    """Correct shares of passes (scores of 0 and 1) by the judge's sensitivity and specificity.
-
-    (p + specificity − 1) / (sensitivity + specificity − 1), p the judge's share of passes over all N topics. One
-    sensitivity and one specificity serve all systems: where a judge errs more with some systems than with others, as
-    judges do that favour some, the corrected shares are biased, and `estimate_means` is not. Standard errors are
-    linearised topic by topic, so that the scores of one topic may depend on each other.
-
-    References
-    ----------
-    - W. J. Rogan and B. Gladen, "Estimating prevalence from the results of a screening test", American Journal of
-      Epidemiology 107 (1978), 71–76.
-
-    Examples
-    --------
-    Eight of ten passes are found and nine of ten failures; 52 % of passes by the judge are then 60 %:
-
-    >>> human = np.repeat([1.0, 0.0], 10)[:, np.newaxis]
-    >>> judge = np.r_[np.repeat([1.0, 0, 0, 1], [8, 2, 9, 1]), np.repeat([1.0, 0], [17, 13])][:, np.newaxis]
-    >>> found = rogan_gladen(JudgedScores(human=human, judge=judge, rows=np.arange(20)))
-    >>> round(float(found.value[0]), 3)
-    0.6
-    """
-    if not all(np.isin(each, (0, 1)).all() for each in (scores.human, scores.judge)):
-        raise InputError("a score is neither 0 nor 1", fix="This correction is for passes and failures only.")
-    passes, found, n = scores.human, scores.judge_beside_human, scores.topics
-    failures = 1 - passes
-    if passes.sum() == 0 or failures.sum() == 0:
-        raise InputError("human labels are all the same", fix="Label topics with passes and with failures.")
-    with np.errstate(invalid="ignore"):
-        own = [
-            (kind * right).sum(axis=0) / kind.sum(axis=0) for kind, right in ((passes, found), (failures, 1 - found))
-        ]
-    sensitivity = float((passes * found).sum() / passes.sum())
-    specificity = float((failures * (1 - found)).sum() / failures.sum())
-    better = sensitivity + specificity - 1
-    share = scores.judge.mean(axis=0)
-    value = (share + specificity - 1) / better if better > 0 else np.full(len(share), np.nan)  # Rogan and Gladen 1978
-    missed = (passes * (found - sensitivity)).sum(axis=1, keepdims=True) / passes.sum()
-    raised = (failures * (1 - found - specificity)).sum(axis=1, keepdims=True) / failures.sum()
-    influence = (scores.judge - share) / len(scores.judge)
-    influence[scores.rows] += (1 - value) * raised - value * missed
-    variance = np.square(influence).sum(axis=0) * n / (n - 1) / better**2 if better > 0 else value
-    return CorrectedShares(
-        value=value,
-        standard_error=np.sqrt(variance),
-        df=n - 1,
-        sensitivity=sensitivity,
-        specificity=specificity,
-        sensitivity_of_systems=own[0],
-        specificity_of_systems=own[1],
-    )
+def judged_estimator(scores: JudgedScores, contrasts: Contrasts, name: str) -> Estimator:
+    """What pairs are estimated from; labels of one kind alone are a table like any other."""
+    if name == "human":
+        return Pairs(scores.human, contrasts)
+    return Pairs(scores.judge, contrasts) if name == "judge" else JudgedPairs(scores, contrasts, name)

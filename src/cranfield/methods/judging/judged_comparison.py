@@ -11,101 +11,26 @@ would find 22 %, and errs up to .10. `scripts/judge_error_rates.py` prints the e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, there_are
 from cranfield.methods.contrasts.comparison import Comparison, LabelsUsed
 from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, by_max_t, by_student
-from cranfield.methods.contrasts.estimates import Estimate, Estimator
+from cranfield.methods.contrasts.gates import GateScores, GateVerdict, MarginGate, decide_gates
 from cranfield.methods.contrasts.paired import Pairs
-from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs
-from cranfield.methods.contrasts.resampling import summed, topic_weights
+from cranfield.methods.contrasts.pairs import all_pairs, chosen_pairs
 from cranfield.methods.contrasts.tested_pairs import decided_pairs, named_facts
 from cranfield.methods.contrasts.tukey import Intervals
-from cranfield.methods.judging.estimators import (
-    JudgedEstimate,
-    JudgedScores,
-    Moments,
-    estimate_means,
-    estimate_pairs,
-    find_estimator,
-    pair_moments,
-)
+from cranfield.methods.judging.estimators import JudgedScores, estimate_means, estimate_pairs, judged_estimator
+from cranfield.methods.judging.label_sets import MatchedLabels
+from cranfield.methods.judging.topic_draw import check_sample
 from cranfield.runtime.random import sequence
 from cranfield.stats.family import DEFAULT_TEST
 from cranfield.types import Array, Progress
 
 TESTS = ("t", "max-t")
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedPairs:
-    """Contrasts of systems from human labels on some topics and a judge's on all of them."""
-
-    scores: JudgedScores
-    contrasts: Contrasts
-    name: str = "regression"
-
-    @property
-    def topics(self) -> int:
-        return self.scores.topics
-
-    @cached_property
-    def _estimate(self) -> JudgedEstimate:
-        return estimate_pairs(self.scores, self.name, self.contrasts)
-
-    def fit(self) -> JudgedEstimate:
-        return self._estimate
-
-    def draw(self, rng: np.random.Generator, size: int) -> tuple[Array, Array]:
-        """How often topics with human labels are drawn, and the others among themselves."""
-        return topic_weights(rng, self.topics, size), topic_weights(rng, max(len(self._others), 1), size)
-
-    def redrawn(self, drawn: tuple[Array, Array], places: Array) -> tuple[Array, Array]:
-        again = find_estimator(self.name)(self._redrawn_moments(drawn, self.contrasts.some(places)))
-        return again.value - self.fit().value[places], again.standard_error
-
-    @cached_property
-    def _others(self) -> Array:
-        return np.setdiff1d(np.arange(self.scores.judged_topics), self.scores.rows)
-
-    def _redrawn_moments(self, drawn: tuple[Array, Array], contrasts: Contrasts) -> Moments:
-        mine, rest = drawn
-        scores, n = self.scores, self.topics
-        moments = pair_moments(scores, contrasts)
-        human, judge = contrasts.of(scores.human), contrasts.of(scores.judge_beside_human)
-        human, centre = human - human.mean(axis=0), judge.mean(axis=0)
-        judge = judge - centre
-        human_mean, judge_mean = summed(mine, human) / n, summed(mine, judge) / n
-        human_squares = np.maximum(summed(mine, human**2) - n * human_mean**2, 0)
-        judge_squares = summed(mine, judge**2) - n * judge_mean**2
-        judge_squares = np.where(judge_squares > 1e-9 * moments.judge_squares, judge_squares, 0.0)  # else only rounding
-        products = summed(mine, human * judge) - n * human_mean * judge_mean
-        total, square = n * judge_mean, judge_squares + n * judge_mean**2
-        if len(self._others):
-            gaps = contrasts.of(scores.judge[self._others]) - centre
-            total, square = total + summed(rest, gaps), square + summed(rest, gaps**2)
-        return Moments(
-            topics=n,
-            judged_topics=scores.judged_topics,
-            human_mean=moments.human_mean + human_mean,
-            judge_mean=moments.judge_mean + judge_mean,
-            whole_mean=centre + total / scores.judged_topics,
-            human_squares=human_squares,
-            judge_squares=judge_squares,
-            products=products,
-            whole_squares=np.maximum(square - total**2 / scores.judged_topics, 0),
-        )
-
-
-def judged_estimator(scores: JudgedScores, contrasts: Contrasts, name: str) -> Estimator:
-    """Labels of one kind alone are a table like any other."""
-    if name == "human":
-        return Pairs(scores.human, contrasts)
-    return Pairs(scores.judge, contrasts) if name == "judge" else JudgedPairs(scores, contrasts, name)
 
 
 def compare_judged(
@@ -115,11 +40,11 @@ def compare_judged(
     measure: str = "score",
     judge: str = "judge",
     estimator: str = "regression",
-    test: str = DEFAULT_TEST,
-    correct: str = "holm",
+    test: str | None = None,
+    correct: str | None = None,
     alpha: float = 0.05,
     baselines: Sequence[int] = (),
-    resamples: int = RESAMPLES,
+    resamples: int | None = None,
     seed: int = 1,
     warnings: tuple[Caution, ...] = (),
     progress: Progress | None = None,
@@ -140,6 +65,7 @@ def compare_judged(
     baselines
         Columns of the systems that the others are compared with; differences are candidate minus baseline.
     """
+    test = test or DEFAULT_TEST
     if test not in TESTS:
         raise RequestError(f"there is no test «{test}» of judged scores", fix=f"Choose one of: {', '.join(TESTS)}.")
     names = names or [str(at) for at in range(scores.systems)]
@@ -147,24 +73,22 @@ def compare_judged(
     means = agreeing_means(own.value, estimate_pairs(scores, estimator).value)
     order = np.argsort(-means, kind="stable")
     ranked = scores.chosen(order)
-    contrasts = chosen_pairs(scores.systems, [int(np.flatnonzero(order == at)[0]) for at in baselines])
-    fitted = judged_estimator(ranked, contrasts, estimator)
-    estimate: Estimate = fitted.fit()
-    correct = "none" if len(contrasts) == 1 else correct
+    contrasts = chosen_pairs(scores.systems, np.argsort(order)[list(baselines)].tolist())
+    pairs = judged_estimator(ranked, contrasts, estimator)
+    estimate, people = pairs.fit(), Pairs(ranked.human, contrasts)
+    correct = "none" if len(contrasts) == 1 else correct or "holm"
     if test == "max-t":
-        stream = sequence(seed, "judges", "max-t", estimator)
-        drawing = Drawing(resamples=resamples, seed=stream, progress=progress)
-        verdicts = by_max_t(fitted, estimate, alpha=alpha, drawing=drawing)
+        correct, stream = "none", sequence(seed, "judges", "max-t", estimator)
+        drawing = Drawing(resamples=resamples or RESAMPLES, seed=stream, progress=progress)
+        verdicts = by_max_t(pairs, estimate, alpha=alpha, drawing=drawing)
     else:
         verdicts = by_student(estimate, correct=correct, alpha=alpha)
-    people = Pairs(ranked.human, contrasts)
-    facts = named_facts(people.effect_size, people.wins, people.approximate)
-    fallback = getattr(estimate, "fallback", np.zeros(0))
     lower, upper = own.interval(alpha)
+    facts = named_facts(people.effect_size, people.wins, people.approximate)
     return Comparison(
         measure=measure,
         test=test,
-        correct="none" if test == "max-t" else correct,
+        correct=correct,
         alpha=alpha,
         topics=scores.judged_topics if estimator == "judge" else scores.topics,
         systems=tuple(names[at] for at in order.tolist()),
@@ -181,7 +105,7 @@ def compare_judged(
             judge=judge,
             estimator=estimator,
             judged_topics=scores.judged_topics,
-            fallback=int(np.count_nonzero(fallback)),
+            fallback=int(np.count_nonzero(getattr(estimate, "fallback", 0))),
         ),
     )
 
@@ -192,8 +116,77 @@ def agreeing_means(own: Array, differences: Array) -> Array:
     >>> agreeing_means(np.array([0.9, 0.3]), np.array([0.2])).tolist()
     [0.7, 0.5]
     """
-    pairs = all_pairs(len(own))
-    total = np.zeros(len(own))
-    np.add.at(total, pairs.first, differences)
-    np.add.at(total, pairs.second, -differences)
-    return np.asarray(own.mean() + total / len(own))
+    pairs, m = all_pairs(len(own)), len(own)
+    total = np.bincount(pairs.first, differences, m) - np.bincount(pairs.second, differences, m)
+    return np.asarray(own.mean() + total / m)
+
+
+def compare_labels(
+    labels: MatchedLabels,
+    *,
+    measure: str,
+    estimator: str = "regression",
+    baseline: Sequence[str] = (),
+    sampled: bool = False,
+    seed: int = 1,
+    **options: Any,
+) -> dict[str, Comparison]:
+    """Compare systems by human labels on some topics and judges' labels on all, and by either alone.
+
+    Parameters
+    ----------
+    labels
+        Those of people, and of a judge; several judges are combined, with weights from the topics with human labels.
+    sampled
+        Whether the topics with human labels are known to be a random sample of the judged ones.
+    options
+        ``test``, ``correct``, ``alpha``, ``resamples`` and ``progress``, as `compare_judged` takes them.
+
+    Returns
+    -------
+    dict
+        By estimator: the one asked for first, then human labels alone and the judge's alone.
+    """
+    judge, scores = labels.as_one(measure, seed)
+    unknown = [name for name in baseline if name not in labels.systems]
+    if unknown:
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(labels.systems))
+    cautions = check_sample(scores.judge.mean(axis=1), scores.rows).caution(judge, measure)
+    if not sampled and scores.judged_topics > scores.topics:
+        what = (
+            f"the {scores.topics:,} topics with human labels are taken for a random sample of the "
+            f"{scores.judged_topics:,} judged ones"
+        )
+        fix = "If they were drawn at random, say so with `sampled`; `judges()` with `draw` draws them."
+        cautions.append(Caution("sample-assumed", what, fix))
+    return {
+        name: compare_judged(
+            scores,
+            names=labels.systems,
+            measure=measure,
+            judge=judge,
+            estimator=name,
+            baselines=[labels.systems.index(system) for system in baseline],
+            seed=seed,
+            warnings=(*labels.warnings, *cautions),
+            **options,
+        )
+        for name in dict.fromkeys((estimator, "human", "judge"))
+    }
+
+
+def gate_labels(
+    labels: MatchedLabels, gates: Sequence[MarginGate], comparison: Comparison, *, seed: int = 1, **options: Any
+) -> tuple[list[GateVerdict], list[Caution]]:
+    """The verdicts of gates by a comparison of `compare_labels`, and warnings; see `decide_gates`."""
+    assert comparison.labels is not None
+    estimator = comparison.labels.estimator
+    _, scores = labels.as_one(comparison.measure, seed)
+    gated = GateScores(
+        systems=labels.systems,
+        scores=scores.human,
+        estimator=lambda contrasts: judged_estimator(scores, contrasts, estimator),
+        shares=np.full(scores.topics, 1 / scores.topics),
+        note="" if estimator == "human" else f" with a judge ({estimator})",
+    )
+    return decide_gates(gated, gates, comparison, measure=comparison.measure, seed=seed, **options)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
-from cranfield.errors import RequestError
-from cranfield.methods.contrasts.anova import TINY
+from cranfield.errors import Caution, RequestError, say_p
+from cranfield.methods.contrasts.pairs import all_pairs
+from cranfield.methods.contrasts.unpaired import UnpairedMeans
 from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array
 
 STRATA = 5
+UNLIKE = 0.01
+"""p below which topics with human labels are said to be no random sample of the judged ones."""
 
 
-def draw_topics(
-    topic_means: Array, count: int, *, stratify: bool = False, strata: int = STRATA, seed: Seed = 1
-) -> Array:
+def draw_topics(topic_means: Array, count: int, *, stratify: bool = False, seed: Seed = 1) -> Array:
     """Draw topics for people to label, at random; their rows, in order.
 
     Parameters
@@ -25,7 +25,7 @@ def draw_topics(
     topic_means
         The judge's mean score of every topic over systems.
     stratify
-        Draw in proportion from ``strata`` groups of topics with similar means, as many topics in each.
+        Draw in proportion from five groups of topics with similar means, as many topics in each.
 
     Examples
     --------
@@ -39,28 +39,21 @@ def draw_topics(
     rng = generator(seed, "judges", "draw")
     if not stratify:
         return np.sort(rng.choice(total, count, replace=False))
-    order = np.argsort(topic_means, kind="stable")
-    parts = np.array_split(order, min(strata, count, total))
-    chosen = [
-        rng.choice(part, size, replace=False) for part, size in zip(parts, _shares(parts, count, rng), strict=True)
-    ]
-    return np.sort(np.concatenate(chosen))
-
-
-def _shares(parts: list[Array], count: int, rng: np.random.Generator) -> list[int]:
-    """Topics of each part in proportion to its size; what is left over goes to parts at random, by its fraction."""
-    exact = count * np.array([len(part) for part in parts]) / sum(len(part) for part in parts)
-    shares = np.floor(exact + 1e-9).astype(int)
+    parts = np.array_split(np.argsort(topic_means, kind="stable"), min(STRATA, count, total))
+    exact = count / total * np.array([len(part) for part in parts])
+    sizes = np.floor(exact + 1e-9).astype(int)
     # A systematic draw over the fractions: every part gets one more with exactly its fraction as probability.
-    ends = np.round(np.cumsum(np.r_[0.0, exact - shares]), 9) + rng.random()
-    return [int(each) for each in shares + np.diff(np.floor(ends))]
+    ends = np.round(np.cumsum(np.r_[0.0, exact - sizes]), 9) + rng.random()
+    sizes += np.diff(np.floor(ends)).astype(int)
+    chosen = [rng.choice(part, size, replace=False) for part, size in zip(parts, sizes.tolist(), strict=True)]
+    return np.sort(np.concatenate(chosen))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleCheck:
     """Whether topics with human labels look like a random sample of the judged ones.
 
-    ``difference`` is the judge's mean score of those topics minus that of all others, ``p_value`` that of Welch's t
+    ``mean`` is the judge's mean score of those topics, ``other_mean`` that of all others, ``p_value`` that of Welch's t
     test: small where people labelled easier or harder topics. nan and 1 where there are no others to compare with.
     """
 
@@ -68,8 +61,18 @@ class SampleCheck:
     judged_topics: int
     mean: float
     other_mean: float
-    difference: float
     p_value: float
+
+    def caution(self, judge: str, measure: str) -> list[Caution]:
+        """A warning where they do not."""
+        if self.p_value >= UNLIKE:
+            return []
+        what = (
+            f"the {self.topics:,} topics with human labels do not look like a random sample of the "
+            f"{self.judged_topics:,} judged ones: their mean {measure} by {judge} is {self.mean:.4f}, that of the "
+            f"others {self.other_mean:.4f} ({say_p(self.p_value)})"
+        )
+        return [Caution("not-sampled", what, "Draw the topics to label at random: `judges()` with `draw`.")]
 
 
 def check_sample(topic_means: Array, rows: Array) -> SampleCheck:
@@ -79,25 +82,15 @@ def check_sample(topic_means: Array, rows: Array) -> SampleCheck:
     >>> check_sample(means, np.arange(0, 40, 4)).p_value > 0.5, check_sample(means, np.arange(10)).p_value < 0.001
     (True, True)
     """
-    mine, others = topic_means[rows], np.delete(topic_means, rows)
-    nothing = len(others) < 2 or len(mine) < 2
-    other_mean = float(others.mean()) if len(others) else float("nan")
+    others = np.delete(topic_means, rows)
+    groups = np.full((len(topic_means), 2), np.nan)
+    groups[:, 1] = topic_means
+    groups[rows] = np.column_stack([topic_means[rows], np.full(len(rows), np.nan)])
+    welch = UnpairedMeans(groups, all_pairs(2)).fit() if min(len(rows), len(others)) > 1 else None
     return SampleCheck(
-        topics=len(mine),
+        topics=len(rows),
         judged_topics=len(topic_means),
-        mean=float(mine.mean()),
-        other_mean=other_mean,
-        difference=float(mine.mean()) - other_mean,
-        p_value=1.0 if nothing else _welch(mine, others),
+        mean=float(topic_means[rows].mean()),
+        other_mean=float(others.mean()) if len(others) else float("nan"),
+        p_value=1.0 if welch is None else float(welch.p_value[0]),
     )
-
-
-def _welch(a: Array, b: Array) -> float:
-    """p of Welch's t test, two-sided."""
-    # scipy.stats.ttest_ind gives the same number, but loading scipy.stats for it takes most of a second.
-    parts = [each.var(ddof=1) / len(each) for each in (a, b)]
-    if not sum(parts) > 0:
-        return 1.0
-    t = abs(float(a.mean() - b.mean())) / float(np.sqrt(sum(parts)))
-    df = sum(parts) ** 2 / sum(part**2 / (len(each) - 1) for part, each in zip(parts, (a, b), strict=True))
-    return float(max(2 * special.stdtr(df, -t), TINY))

@@ -10,8 +10,7 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.decisions import Drawing, by_max_t
 from cranfield.methods.contrasts.pairs import all_pairs
-from cranfield.methods.judging.estimators import JudgedScores, Moments, regression
-from cranfield.methods.judging.judged_comparison import JudgedPairs
+from cranfield.methods.judging.estimators import JudgedPairs, JudgedScores, Moments, regression
 from cranfield.methods.variance.components import squares
 from cranfield.methods.verification.batch_tests import RESAMPLES, BatchVerdicts, by_pair, holm_significant
 from cranfield.runtime.random import Seed, sequence
@@ -120,9 +119,10 @@ class JudgedTest:
         """The verdicts of collections from scores of topics × collections × systems."""
         if self.name == "max-t":
             return self._by_largest_t(human, judge, seed)
+        pairs = all_pairs(judge.shape[2])
         step = max(1, _DIFFERENCES // (len(judge) * judge.shape[2] ** 2))
         parts = [
-            regression(_pair_moments(human[:, at : at + step], judge[:, at : at + step]))
+            regression(Moments.of(pairs.of(human[:, at : at + step]), pairs.of(judge[:, at : at + step])))
             for at in range(0, human.shape[1], step)
         ]
         t, p_value = (np.concatenate([getattr(part, word) for part in parts]) for word in ("t", "p_value"))
@@ -145,22 +145,3 @@ class JudgedTest:
                 significant[at] = by_max_t(pairs, pairs.fit(), alpha=self.alpha, drawing=drawing).shown
             t[at] = pairs.fit().t
         return by_pair(significant, t)
-
-
-def _pair_moments(human: Array, judge: Array) -> Moments:
-    """Moments of all pairs of all collections, collections × pairs."""
-    n, whole = len(human), len(judge)
-    d, e = map(all_pairs(human.shape[2]).of, (human, judge))
-    human_mean, judge_mean, whole_mean = d.mean(axis=0), e[:n].mean(axis=0), e.mean(axis=0)
-    d, beside = d - human_mean, e[:n] - judge_mean
-    return Moments(
-        topics=n,
-        judged_topics=whole,
-        human_mean=human_mean,
-        judge_mean=judge_mean,
-        whole_mean=whole_mean,
-        human_squares=np.einsum("tcp,tcp->cp", d, d),
-        judge_squares=np.einsum("tcp,tcp->cp", beside, beside),
-        products=np.einsum("tcp,tcp->cp", d, beside),
-        whole_squares=np.square(e - whole_mean).sum(axis=0),
-    )

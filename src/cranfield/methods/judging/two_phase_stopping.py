@@ -6,14 +6,13 @@ the difference less often than 1 − α. How often is simulated: studies like th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.pairs import all_pairs
-from cranfield.methods.judging.estimators import JudgedScores, Moments, estimate_pairs, pair_moments, regression
+from cranfield.methods.judging.estimators import JudgedScores, Moments, pair_moments, regression
 from cranfield.methods.judging.label_design import FEWEST, judged_width
 from cranfield.runtime.random import Seed, generator
 from cranfield.stats.roots import smallest_integer
@@ -32,8 +31,6 @@ class WidthStatus:
     the true difference when they stop, in ``studies`` simulated ones of ``stopped_at`` topics on average.
     """
 
-    systems: tuple[str, str]
-    measure: str
     topics: int
     judged_topics: int
     difference: float
@@ -59,50 +56,11 @@ class WidthStatus:
         """Whether the interval is narrow enough, and not looked at too early."""
         return self.width <= self.target and self.topics >= self.first
 
-    def to_dict(self) -> dict[str, Any]:
-        """One row; the difference and its interval are shown only once the study may stop."""
-        own = {name: value for name, value in vars(self).items() if name != "systems"}
-        if not self.enough:
-            own |= dict.fromkeys(("difference", "lower", "upper"))
-        names = dict(zip(("system", "baseline"), self.systems, strict=True))
-        return names | own | {"width": self.width, "enough": self.enough}
-
-    def summary(self) -> str:
-        """Return the next step, and the error rate of stopping by it."""
-        level = f"{100 * (1 - self.alpha):g} %"
-        where = (
-            f"{self.topics:,} of {self.judged_topics:,} judged topics have human labels, and the {level} interval of "
-            f"the difference is {self.width:.4f} wide. "
-        )
-        return (
-            where
-            + self._step()
-            + (
-                f" Of studies that stop by this rule, {100 * self.coverage:.1f} % cover the true difference "
-                f"({self.studies:,} simulated on these topics; the interval claims {level})."
-            )
-        )
-
-    def _step(self) -> str:
-        if self.enough:
-            system, baseline = self.systems
-            return (
-                f"It is at most {self.target:g} wide: stop. The difference of {system} and {baseline} is "
-                f"{self.difference:.4f} [{self.lower:.4f}, {self.upper:.4f}]."
-            )
-        if self.topics < self.first:
-            return f"The first look is at {self.first:,} topics: label {self.first - self.topics:,} more."
-        if self.more is None:
-            return f"All judged topics are not enough for {self.target:g}: judge more topics, or accept a wider one."
-        return f"Label about {self.more:,} more topics for {self.target:g} (r = {self.judge_correlation:.2f})."
-
 
 def width_status(
     scores: JudgedScores,
     *,
     width: float,
-    systems: tuple[str, str] = ("first", "second"),
-    measure: str = "",
     alpha: float = 0.05,
     first: int = FIRST,
     step: int = STEP,
@@ -125,8 +83,8 @@ def width_status(
     >>> rng = np.random.default_rng(1)
     >>> judge = rng.normal(size=(200, 2))
     >>> human = judge[:30] + 0.5 * rng.normal(size=(30, 2))
-    >>> found = width_status(JudgedScores(human=human, judge=judge, rows=np.arange(30)), width=0.4, studies=400)
-    >>> found.enough, found.more > 0
+    >>> status = width_status(JudgedScores(human=human, judge=judge, rows=np.arange(30)), width=0.4, studies=400)
+    >>> status.enough, status.more > 0
     (False, True)
     """
     if scores.systems != 2 or not width > 0 or not FEWEST <= first <= scores.judged_topics or step < 1:
@@ -134,16 +92,16 @@ def width_status(
             "two systems, a width above 0, and looks at topics among the judged ones are needed",
             fix=f"Look first at {FEWEST} topics or more, at most at the judged ones.",
         )
-    moments, estimate = pair_moments(scores, all_pairs(2)), estimate_pairs(scores)
+    moments = pair_moments(scores, all_pairs(2))
+    estimate = regression(moments)
     lower, upper = (float(end[0]) for end in estimate.interval(alpha))
     r = float(moments.products[0] / np.sqrt(max(moments.human_squares[0] * moments.judge_squares[0], 1e-300)))
     sd = float(np.sqrt(moments.human_squares[0] / (scores.topics - 1)))
-    coverage, stopped_at = stopping_coverage(
-        scores, width=width, alpha=alpha, first=first, step=step, studies=studies, seed=seed
-    )
+    d, e = (all_pairs(2).of(labels)[:, 0] for labels in (scores.human, scores.judge_beside_human))
+    # Topics with both label sets are the population: as many as were judged are drawn from it.
+    rows = generator(seed, "judges", "stopping").integers(0, len(d), (scores.judged_topics, studies))
+    coverage, stopped_at = stopped(d[rows], e[rows], float(d.mean()), width=width, alpha=alpha, first=first, step=step)
     return WidthStatus(
-        systems=systems,
-        measure=measure,
         topics=scores.topics,
         judged_topics=scores.judged_topics,
         difference=float(estimate.value[0]),
@@ -176,53 +134,24 @@ def _more_topics(scores: JudgedScores, width: float, sd: float, r: float, alpha:
     return max(int(counts[0]) - scores.topics, 1) if reached[0] else None
 
 
-def stopping_coverage(
-    scores: JudgedScores,
-    *,
-    width: float,
-    alpha: float = 0.05,
-    first: int = FIRST,
-    step: int = STEP,
-    studies: int = STUDIES,
-    seed: Seed = 1,
-) -> tuple[float, float]:
-    """How often studies that stop at a width cover the true difference, and how many topics they label on average.
-
-    Topics with both label sets are the population: as many as were judged are drawn from it with replacement.
-    """
-    rng = generator(seed, "judges", "stopping")
-    d, e = (each[:, 0] - each[:, 1] for each in (scores.human, scores.judge_beside_human))
-    rows = rng.integers(0, len(d), (scores.judged_topics, studies))
-    return stopped(d[rows], e[rows], float(d.mean()), width=width, alpha=alpha, first=first, step=step)
-
-
 def stopped(
     human: Array, judge: Array, truth: float, *, width: float, alpha: float, first: int, step: int
 ) -> tuple[float, float]:
-    """Coverage and average topics of studies in columns (topics × studies): each stops at its first narrow interval."""
-    whole, total = judge.mean(axis=0), len(judge)
-    squares = np.square(judge - whole).sum(axis=0)
-    is_open, covered, at = np.ones(judge.shape[1], bool), np.zeros(judge.shape[1], bool), np.zeros(judge.shape[1])
+    """How often studies in columns (topics × studies) cover the truth, and the topics that they label on average.
+
+    Each study stops at its first narrow interval.
+    """
+    total, studies = judge.shape
+    whole = Moments.of(human, judge)
+    is_open, covered, topics = np.ones(studies, bool), np.zeros(studies, bool), np.zeros(studies)
     for n in [*range(first, total, step), total]:
-        d, e = human[:n], judge[:n]
-        means = d.mean(axis=0), e.mean(axis=0)
-        d, e = d - means[0], e - means[1]
-        moments = Moments(
-            topics=n,
-            judged_topics=total,
-            human_mean=means[0],
-            judge_mean=means[1],
-            whole_mean=whole,
-            human_squares=np.square(d).sum(axis=0),
-            judge_squares=np.square(e).sum(axis=0),
-            products=(d * e).sum(axis=0),
-            whole_squares=squares,
-        )
-        lower, upper = regression(moments).interval(alpha)
+        labelled = Moments.of(human[:n], judge[:n])
+        two_phase = {"judged_topics": total, "whole_mean": whole.whole_mean, "whole_squares": whole.whole_squares}
+        lower, upper = regression(replace(labelled, **two_phase)).interval(alpha)
         stops = is_open & ((upper - lower <= width) | (n == total))
         covered |= stops & (lower <= truth) & (truth <= upper)
-        at[stops] = n
+        topics[stops] = n
         is_open &= ~stops
         if not is_open.any():
             break
-    return float(covered.mean()), float(at.mean())
+    return float(covered.mean()), float(topics.mean())
