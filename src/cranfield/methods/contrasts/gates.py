@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError, there_are, visible
-from cranfield.methods.contrasts.clusters import ClusteredContrasts, design_of
+from cranfield.methods.contrasts.clusters import RobustPairs, design_of
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import covered
 from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
@@ -215,7 +215,7 @@ def find_gates(
     design = design_of(table) if table.has_roles else None
 
     def estimator(contrasts: Contrasts) -> Estimator:
-        return Pairs(signed, contrasts) if design is None else ClusteredContrasts(signed, contrasts, design)
+        return Pairs(signed, contrasts) if design is None else RobustPairs(signed, contrasts, design)
 
     note = "" if design is None else " with robust standard errors"
     shares = np.full(len(scores), 1 / len(scores)) if design is None else design.shares
