@@ -39,6 +39,7 @@ from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, SAMPLI
 from cranfield.methods.verification.designs import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
+from cranfield.rendering.simulation_document import sentence
 from cranfield.stats.studentized import dunnett_tail
 from cranfield.stats.tails import anytime_interval, wilson_interval
 from sizes import sized
@@ -324,7 +325,7 @@ def test_the_topics_for_a_pair_of_several_systems_give_the_power(
     lower, upper = wilson_interval(found.power.count, found.power.collections, confidence=0.999)
     assert lower < 0.8 < upper
     assert found.error.rate < 0.05 + 3.5 * np.sqrt(0.0475 / found.collections)
-    assert "Family-wise error rate" in found.summary()
+    assert "Family-wise error rate" in sentence(found)
 
 
 def test_no_stream_of_one_seed_is_used_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,7 +359,7 @@ def test_it_stops_early_when_the_answer_is_plain_and_says_which() -> None:
     assert many.collections == few.collections == 4 * BATCH
     close = verify(design, collections=2000, tolerance=0.001, search=False)
     assert (close.verdict, close.collections) == ("undecided", 2000)
-    assert "does not decide" in close.summary()
+    assert "does not decide" in sentence(close)
 
 
 @pytest.mark.parametrize("topics", [30, 73, 140])
@@ -369,7 +370,7 @@ def test_the_number_of_topics_that_is_enough_is_found_from_either_side(topics: i
     assert found.needed_upper is not None
     assert found.needed_lower <= 73 <= found.needed_upper  # exact: 73
     assert found.topics_needed == pytest.approx(73, abs=7)
-    assert ("73" in found.summary()) or topics != 73
+    assert ("73" in sentence(found)) or topics != 73
     assert [look.topics for look in found.curve] == sorted({look.topics for look in found.curve})
 
 
@@ -379,7 +380,7 @@ def test_what_no_number_of_topics_gives_is_said(monkeypatch: pytest.MonkeyPatch)
         Design(source="size", test="blocked", systems=2, topics=600, difference=1e-9, variance=1.0), collections=BATCH
     )
     assert found.topics_needed is None
-    assert "Nor are 1,000." in found.summary()
+    assert "Nor are 1,000." in sentence(found)
 
 
 def test_shards_as_fixed_topics_find_what_is_not_there() -> None:
@@ -390,7 +391,7 @@ def test_shards_as_fixed_topics_find_what_is_not_there() -> None:
     ]
     for fixed in found[:2]:
         assert fixed.error.rate > 0.2
-        assert "above the nominal α" in fixed.summary()
+        assert "above the nominal α" in sentence(fixed)
     assert found[2].error.rate < 0.1
     own = table.of().mean(axis=2).var(axis=0, ddof=1).mean()
     assert found[2].simulated_variance == pytest.approx(own, rel=0.15)
