@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from scipy import special
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
+from cranfield.methods.boards.board_scores import Scores
+from cranfield.stats.pairs import pair_count
 from cranfield.stats.roots import crossing
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -148,3 +152,50 @@ def _paule_mandel(effects: Array, variances: Array, q: float) -> float:
 
     high = float(np.square(effects - effects.mean()).sum() + variances.max())
     return float(crossing(excess, np.array([-(k - 1.0)]), np.array([0.0]), np.array([high]))[0])
+
+
+MOST_PAIRS = 10
+"""Pairs of which all are combined over collections where no baseline is named; else that of the first two systems."""
+
+
+def combined_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    """The pairs whose differences are combined: each system against the baseline, all if they are few, or one."""
+    if baseline is not None and baseline not in systems:
+        raise RequestError(f"there is no system «{baseline}»", fix=there_are(systems))
+    if baseline is not None:
+        return [(system, baseline) for system in systems if system != baseline]
+    return [*combinations(systems if pair_count(len(systems)) <= MOST_PAIRS else systems[:2], 2)]
+
+
+def pair_effect(scores: Scores, first: str, second: str, alpha: float) -> PairEffect | None:
+    """None where fewer than two collections have a difference that varies over topics."""
+    values = -scores.oriented if scores.lower_is_better else scores.oriented
+    gaps = values[:, scores.systems.index(first)] - values[:, scores.systems.index(second)]
+    moments = {name: _moments(gaps[scores.of_task == at]) for at, name in enumerate(scores.tasks)}
+    used = {name: each for name, each in moments.items() if each[1] > 0}
+    if len(used) < 2:
+        return None
+    effects, variances, topics = map(np.array, zip(*used.values(), strict=True))
+    combined, laird = (combine_effects(effects, variances, method=method, alpha=alpha) for method in ("PM", "DL"))
+    names = {"first": first, "second": second}
+    return PairEffect(**names, collections=tuple(used), topics=tuple(topics.tolist()), combined=combined, laird=laird)
+
+
+def _moments(gaps: Array) -> tuple[float, float, int]:
+    """The mean difference, its variance, and the number of topics; a variance of 0 where there is none."""
+    there = gaps[np.isfinite(gaps)]
+    n = len(there)
+    if n < 2:
+        return float("nan"), 0.0, n
+    mean, variance = float(there.mean()), float(there.var(ddof=1)) / n
+    return mean, variance if variance > 1e-24 * max(mean**2, 1e-300) else 0.0, n
+
+
+def left_out(pairs: int) -> Iterator[Caution]:
+    if pairs:
+        yield Caution(
+            "effects-left-out",
+            f"the differences of {pairs:,} pairs vary on the topics of fewer than two collections, and are not "
+            "combined",
+            "Add topics or collections that both systems have.",
+        )
