@@ -637,7 +637,7 @@ def test_effects_of_collections_are_those_of_each_combined() -> None:
         a, b = int(effect.first[1:]), int(effect.second[1:])
         gaps = [each.of("AP")[:, a] - each.of("AP")[:, b] for each in tables.values()]
         means, variances = [gap.mean() for gap in gaps], [gap.var(ddof=1) / len(gap) for gap in gaps]
-        assert effect.combined.effects == pytest.approx(means)
+        assert effect.differences.value == pytest.approx(means)
         oracle = meta_analysis.combine_effects(np.array(means), np.array(variances), method_re="chi2")
         assert effect.laird.tau2 == pytest.approx(max(oracle.tau2, 0.0))
         assert effect.combined.fixed == pytest.approx(oracle.mean_effect_fe)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +11,9 @@ from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.methods.boards.board_scores import Scores
+from cranfield.methods.contrasts.clusters import robust_means
+from cranfield.methods.contrasts.estimates import Estimate
+from cranfield.methods.contrasts.pairs import rounding
 from cranfield.stats.pairs import pair_count
 from cranfield.stats.roots import crossing
 from cranfield.stats.tails import t_critical
@@ -29,9 +32,6 @@ class Combined:
     effect in another collection (nan for fewer than three).
     """
 
-    method: str
-    effects: Array
-    variances: Array
     fixed: float
     fixed_error: float
     fixed_lower: float
@@ -46,21 +46,21 @@ class Combined:
     q: float
     q_p_value: float
     i2: float
-    alpha: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairEffect:
     """The difference of two systems, ``first`` minus ``second``, in several collections, and combined over them.
 
-    ``topics`` are those that both have in each collection. ``combined`` has the variance between collections of Paule
-    and Mandel, ``laird`` that of DerSimonian and Laird.
+    ``topics`` are those that both have in each collection, ``differences`` the means over them. ``combined`` has the
+    variance between collections of Paule and Mandel, ``laird`` that of DerSimonian and Laird.
     """
 
     first: str
     second: str
     collections: tuple[str, ...]
     topics: tuple[int, ...]
+    differences: Estimate
     combined: Combined
     laird: Combined
 
@@ -109,9 +109,6 @@ def combine_effects(effects: Array, variances: Array, *, method: str = "PM", alp
     z, t = -float(special.ndtri(alpha / 2)), float(t_critical(alpha / 2, k - 1))
     ahead = float(t_critical(alpha / 2, k - 2)) * np.sqrt(tau2 + error**2) if k > 2 else float("nan")
     return Combined(
-        method=method,
-        effects=effects,
-        variances=variances,
         fixed=fixed,
         fixed_error=fixed_error,
         fixed_lower=fixed - z * fixed_error,
@@ -126,7 +123,6 @@ def combine_effects(effects: Array, variances: Array, *, method: str = "PM", alp
         q=q,
         q_p_value=float(special.chdtrc(k - 1, q)),
         i2=max(0.0, 1 - (k - 1) / q) if q > 0 else 0.0,
-        alpha=alpha,
     )
 
 
@@ -171,24 +167,26 @@ def pair_effect(scores: Scores, first: str, second: str, alpha: float) -> PairEf
     """None where fewer than two collections have a difference that varies over topics."""
     values = -scores.oriented if scores.lower_is_better else scores.oriented
     gaps = values[:, scores.systems.index(first)] - values[:, scores.systems.index(second)]
-    moments = {name: _moments(gaps[scores.of_task == at]) for at, name in enumerate(scores.tasks)}
-    used = {name: each for name, each in moments.items() if each[1] > 0}
+    by_collection = np.where(scores.of_task[:, np.newaxis] == np.arange(len(scores.tasks)), gaps[:, np.newaxis], np.nan)
+    design = replace(scores.design, weights=np.ones(len(gaps)))
+    means = robust_means(by_collection, design, tiny=rounding(float(np.nanmin(values)), float(np.nanmax(values))))
+    used = np.flatnonzero(means.estimate().is_tested)
     if len(used) < 2:
         return None
-    effects, variances, topics = map(np.array, zip(*used.values(), strict=True))
-    combined, laird = (combine_effects(effects, variances, method=method, alpha=alpha) for method in ("PM", "DL"))
-    names = {"first": first, "second": second}
-    return PairEffect(**names, collections=tuple(used), topics=tuple(topics.tolist()), combined=combined, laird=laird)
-
-
-def _moments(gaps: Array) -> tuple[float, float, int]:
-    """The mean difference, its variance, and the number of topics; a variance of 0 where there is none."""
-    there = gaps[np.isfinite(gaps)]
-    n = len(there)
-    if n < 2:
-        return float("nan"), 0.0, n
-    mean, variance = float(there.mean()), float(there.var(ddof=1)) / n
-    return mean, variance if variance > 1e-24 * max(mean**2, 1e-300) else 0.0, n
+    differences = means.estimate().some(used)
+    combined, laird = (
+        combine_effects(differences.value, np.square(differences.standard_error), method=method, alpha=alpha)
+        for method in ("PM", "DL")
+    )
+    return PairEffect(
+        first=first,
+        second=second,
+        collections=tuple(scores.tasks[at] for at in used.tolist()),
+        topics=tuple(means.topics[used].tolist()),
+        differences=differences,
+        combined=combined,
+        laird=laird,
+    )
 
 
 def left_out(pairs: int) -> Iterator[Caution]:

@@ -140,6 +140,12 @@ class RobustMeans:
     sd: Array
     topics: Array
 
+    def estimate(self, fewest: int = 2) -> Estimate:
+        """The means; only those of as many topics, with an error to measure by, are tested."""
+        tested = (self.topics >= fewest) & (self.error > 0) & (self.df > 0)
+        error, df = np.where(tested, self.error, 0.0), np.where(tested, self.df, 1.0)
+        return Estimate(value=self.mean, standard_error=error, df=df)
+
     @property
     def design_effect(self) -> Array:
         """The variance over that of independent topics; nan where there is none."""
@@ -374,10 +380,7 @@ class RobustPairs:
 
     @cached_property
     def _estimate(self) -> Estimate:
-        found = self.moments
-        tested = (found.topics >= self.fewest) & (found.error > 0) & (found.df > 0)
-        error, df = np.where(tested, found.error, 0.0), np.where(tested, found.df, 1.0)
-        return Estimate(value=found.mean, standard_error=error, df=df)
+        return self.moments.estimate(self.fewest)
 
     def fit(self) -> Estimate:
         return self._estimate
