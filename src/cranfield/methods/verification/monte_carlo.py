@@ -311,16 +311,14 @@ def verify(
     task = replace(task, collections=_collections_per_task(task.work))
     most = default_collections(task.work) if collections is None else collections
     planned = math.ceil(most / task.collections) * task.collections
-    reached = _Reached(progress, planned)
-    if search:
-        reached.total += _search_collections(task, most) * _EXPECTED_LOOKS // 2
-    run = _Run(task, confidence, workers, reached)
+    searched = _search_collections(task, most) * _EXPECTED_LOOKS // 2 if search else 0
+    run = _Run(task, confidence, workers, progress, planned + searched)
     counts, verdict = run.rounds(design.power, most, tolerance)
     curve: tuple[Look, ...] = ()
     if search:
-        reached.skip_to(planned)
+        run.skip_to(planned)
         curve = run.search(design, _search_collections(task, counts.collections) // task.collections)
-    reached.finish()
+    run.skip_to(run.total)
     needed, lower, upper = (_first(curve, design.power, side) for side in ("rate", "upper", "lower"))
     rates = [
         [CollectionRate(int(count), counts.collections, confidence) for count in arm] for arm in counts.verdicts[0]
@@ -383,7 +381,12 @@ def make_world(
 ) -> tuple[World, tuple[str, ...]]:
     """Normal scores without a pilot, topics like its own with one; and the pilot's systems that cannot take part."""
     if design.replicates is not None:
-        return _replicate_world(design, pilot, margins, dependence), ()
+        if pilot is not None or margins is not None or dependence is not None:
+            raise RequestError(
+                "a design with replicates is simulated from its components",
+                fix="Leave out the scores, `margins` and `dependence`.",
+            )
+        return ReplicateWorld(design.systems, design.difference, design.replicates), ()
     if pilot is not None:
         if max(1, len(pilot.shards)) != design.shards:
             raise RequestError(
@@ -402,26 +405,6 @@ def make_world(
     if not design.variance > 0:
         raise RequestError("the variance is missing", fix="Add `variance` or `sd`, or give pilot scores.")
     return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
-
-
-def _replicate_world(
-    design: Design, pilot: ScoreTable | None, margins: str | None, dependence: str | None
-) -> ReplicateWorld:
-    """Scores with the components of a design."""
-    assert design.replicates is not None
-    if pilot is not None or margins is not None or dependence is not None:
-        raise RequestError(
-            "a design with replicates is simulated from its components",
-            fix="Leave out the scores, `margins` and `dependence`.",
-        )
-    return ReplicateWorld(
-        systems=design.systems,
-        difference=design.difference,
-        structure=design.replicates.structure,
-        components=design.replicates.components,
-        items=design.replicates.items,
-        repeats=design.replicates.repeats,
-    )
 
 
 def _check_judged(design: Design, margins: str | None, dependence: str | None) -> None:
@@ -485,25 +468,6 @@ def _search_collections(task: BatchTask, simulated: int) -> int:
     return max(task.collections, min(simulated, 8 * BATCH, allowed) // task.collections * task.collections)
 
 
-class _Reached:
-    """How many collections are done of all that are expected; it never falls."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-
-    def step(self, collections: float) -> None:
-        """Some more are done; if more than expected, a little stays to do."""
-        self.skip_to(min(self.done + max(1, int(collections)), self.total - 1))
-
-    def skip_to(self, done: int) -> None:
-        self.done = max(self.done, done)
-        if self.progress is not None:
-            self.progress(self.done, self.total)
-
-    def finish(self) -> None:
-        self.skip_to(self.total)
-
-
 def _check(design: Design, collections: int | None, tolerance: float, confidence: float) -> None:
     if design.topics < 2 or design.systems < 2:
         raise RequestError("a design has two topics and two systems or more", fix="Name them: `topics`, `systems`.")
@@ -519,14 +483,27 @@ def _check(design: Design, collections: int | None, tolerance: float, confidence
         raise RequestError("tolerance and confidence are shares", fix="0.02 and 0.95 are usual.")
 
 
-@dataclass(frozen=True, eq=False)
 class _Run:
-    """Batches of one task, and how far they are."""
+    """Batches of one task, and how many collections are done of all that are expected, which never falls."""
 
-    task: BatchTask
-    confidence: float
-    workers: int | None
-    reached: _Reached
+    def __init__(
+        self, task: BatchTask, confidence: float, workers: int | None, progress: Progress | None, total: int
+    ) -> None:
+        self.task, self.confidence, self.workers = task, confidence, workers
+        self.progress, self.total, self.done = progress, total, 0
+
+    def skip_to(self, done: int) -> None:
+        self.done = max(self.done, done)
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+    def _batches(self, task: BatchTask, numbers: range, size: float) -> list[Counts]:
+        """Some batches, each worth as many collections; if there are more than expected, a little stays to do."""
+
+        def step(*_: int) -> None:
+            self.skip_to(min(self.done + max(1, int(size)), self.total - 1))
+
+        return [*tasks(run_batch, numbers, shared=task, workers=self.workers, progress=step)]
 
     def rounds(self, power: float, collections: int, tolerance: float) -> tuple[Counts, str]:
         """Rounds of batches until they decide; which batches a round has depends on nothing but its number."""
@@ -541,11 +518,6 @@ class _Run:
             lower, upper = counts.power(0, self.confidence).anytime
             verdict = ENOUGH if lower >= power - tolerance else SHORT if upper < power else UNDECIDED
         return counts, verdict
-
-    def _batches(self, task: BatchTask, numbers: range, size: float) -> list[Counts]:
-        return [
-            *tasks(run_batch, numbers, shared=task, workers=self.workers, progress=lambda *_: self.reached.step(size))
-        ]
 
     def search(self, design: Design, batches: int) -> tuple[Look, ...]:
         """Power against topics around the target: first apart, then ever closer, on the same collections grown."""

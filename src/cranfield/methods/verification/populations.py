@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.replicate_design import Structure
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.simulation.dependence import GaussianCopula, RowCopula, VineCopula
 from cranfield.methods.simulation.marginals import Marginal, move
 from cranfield.methods.simulation.simulator import MarginTable, Simulator
 from cranfield.methods.variance.components import squares
-from cranfield.methods.variance.replicate_components import Components
+from cranfield.methods.verification.designs import Replicates
 from cranfield.types import Array
 
 Random = np.random.Generator
@@ -61,7 +60,7 @@ def _some_of(rng: Random, players: int, systems: int, collections: int) -> Array
     return np.asarray(rng.random((collections, players)).argsort(axis=1, kind="stable")[:, :systems])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ReplicateWorld:
     """Normal scores of units with items and repeats, all of them drawn; a system has half the variance of a difference.
 
@@ -70,31 +69,30 @@ class ReplicateWorld:
 
     systems: int
     difference: float
-    structure: Structure
-    components: Components
-    items: int
-    repeats: int
+    replicates: Replicates
     title: str = "normal scores with replicates"
 
     @property
     def columns(self) -> int:
-        return self.systems * self.items * self.repeats
+        return self.systems * self.replicates.items * self.replicates.repeats
 
     def cast(self, rng: Random, collections: int) -> Array:
         """The effects of what all units share, collections × systems × items or repeats."""
-        levels = {"items": self.items, "repeats": self.repeats, "": 1}[self.structure.shared]
-        sd = np.sqrt(self.components.shared_variance / 2)
+        shared = self.replicates.structure.shared
+        levels = getattr(self.replicates, shared) if shared else 1
+        sd = np.sqrt(self.replicates.components.shared_variance / 2)
         return np.asarray(sd * rng.standard_normal((collections, self.systems, levels)))
 
     def scores(self, rng: Random, cast: Array, topics: int) -> tuple[Array, Array]:
-        shape = (topics, len(cast), self.systems)
-        sds = [np.sqrt(getattr(self.components, name) / 2) for name in ("between", "within", "repeat_variance")]
-        whole = sds[2] * rng.standard_normal((*shape, self.items, self.repeats))
-        whole += sds[1] * rng.standard_normal((*shape, self.items, 1))
+        shape, units = (topics, len(cast), self.systems), (self.replicates.items, self.replicates.repeats)
+        names = ("between", "within", "repeat_variance")
+        between, within, repeat = (np.sqrt(getattr(self.replicates.components, name) / 2) for name in names)
+        whole = repeat * rng.standard_normal((*shape, *units))
+        whole += within * rng.standard_normal((*shape, units[0], 1))
         # Means over what the test does not keep apart.
-        kept = {"items": 4, "repeats": 3}.get(self.structure.shared, (3, 4))
-        equal = whole.mean(axis=kept).reshape(*shape, -1) + cast
-        equal += sds[0] * rng.standard_normal((*shape, 1))
+        averaged = {"items": 4, "repeats": 3}.get(self.replicates.structure.shared, (3, 4))
+        equal = whole.mean(axis=averaged).reshape(*shape, -1) + cast
+        equal += between * rng.standard_normal((*shape, 1))
         return equal + best_and_worst(self.systems, self.difference)[:, np.newaxis], equal
 
 
