@@ -127,7 +127,7 @@ def replication(
 # A pair is noisier than others if its sd exceeds the pooled sd by this factor, steadier if it is smaller by it.
 UNLIKE = 1.1
 
-TOO_FEW = ("too-few-resamples", "too-few-topics")
+TOO_FEW = "too-few-topics"
 
 REASONS = {
     "noisier": "noisier than most pairs: Tukey uses the error of all pairs, other tests that of the pair",
@@ -211,9 +211,7 @@ class Audit:
         pairs = len(self.comparisons[self.default].pairs)
         text = f"The verdict on {len(self.disagreements):,} of {pairs:,} pairs changes with the test"
         if self.not_informative:
-            text += (
-                f"; {_names(self.not_informative)} had too few resamples or topics to find anything and do not count"
-            )
+            text += f"; {_names(self.not_informative)} had too few topics to find anything and do not count"
         return text + "."
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -243,7 +241,7 @@ def audit(
     not_informative = tuple(
         test
         for test, each in done.items()
-        if not each.significant.any() and any(caution.slug in TOO_FEW for caution in each.warnings)
+        if not each.significant.any() and any(caution.slug == TOO_FEW for caution in each.warnings)
     )
     voting = {test: each.significant for test, each in done.items() if test not in not_informative}
     votes = np.sum([*voting.values()], axis=0)
