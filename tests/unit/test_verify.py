@@ -38,7 +38,7 @@ from cranfield.methods.verification import (
 from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, SAMPLING, TITLES, Sums, make_test
 from cranfield.methods.verification.designs import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
-from cranfield.methods.verification.populations import NormalWorld, PilotWorld
+from cranfield.methods.verification.populations import JudgedNormalWorld, NormalWorld, PilotWorld
 from cranfield.rendering.simulation_document import sentence
 from cranfield.stats.studentized import dunnett_tail
 from cranfield.stats.tails import anytime_interval, wilson_interval
@@ -258,6 +258,21 @@ def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
     assert np.array_equal(here.variances, there.variances)
     longer = run_batch(replace(task, looks=(5, 20, 33)), 3)  # the first topics do not change with the last
     assert np.array_equal(longer.verdicts[1], here.verdicts[0])
+
+
+def test_a_batch_with_a_judge_has_as_many_collections_as_its_task() -> None:
+    world = JudgedNormalWorld(systems=3, sd=0.1, correlation=0.6)
+    test = make_test("holm", alpha=0.05, systems=3)
+    counts = run_batch(BatchTask(world, test, (20,), 1, collections=25, judged_topics=40, difference=0.5), 0)
+    assert (counts.collections, counts.verdicts[0, 0, 0]) == (25, 25)
+
+
+def test_max_t_needs_no_more_resamples_for_a_small_level() -> None:
+    """What t must exceed is never more than Bonferroni's, whatever the smallest p of the resamples."""
+    design = Design(source="size", test="max-t", systems=3, topics=30, difference=1.0, variance=0.04, alpha=0.001)
+    assert verify(design, collections=BATCH, resamples=100, search=False).power.rate == 1
+    with pytest.raises(RequestError, match="no p below"):
+        verify(replace(design, test="tukey-permutation"), collections=BATCH, resamples=100, search=False)
 
 
 @pytest.mark.parametrize("test", ["tukey", "tukey-permutation", "max-t"])

@@ -360,7 +360,7 @@ def _task(
     world: World | JudgedWorld
     left_out: tuple[str, ...] = ()
     if design.judged_topics:
-        _check_judged(design, margins, dependence)
+        _check_judged(design, margins, dependence, resamples)
         world = _judged_world(design, pilot)
     elif isinstance(pilot, JudgedScores):
         raise RequestError("this design has no judge", fix="Give its `judged_topics` and `judge_correlation`.")
@@ -407,7 +407,7 @@ def make_world(
     return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
 
 
-def _check_judged(design: Design, margins: str | None, dependence: str | None) -> None:
+def _check_judged(design: Design, margins: str | None, dependence: str | None, resamples: int | None) -> None:
     if margins is not None or dependence is not None:
         raise NoEffectError(
             "`margins` and `dependence` have no effect on a design with a judge",
@@ -419,6 +419,8 @@ def _check_judged(design: Design, margins: str | None, dependence: str | None) -
             f"there is no corrected comparison by {TITLES[design.test]}",
             fix=f"Choose one of: {', '.join(LABEL_TESTS)}.",
         )
+    if resamples is not None and design.test != "max-t":
+        raise RequestError(f"{TITLES[design.test]} draws no resamples", fix="Leave out `resamples`.")
     if design.topics > design.judged_topics or design.topics < FEWEST:
         raise RequestError(
             f"{design.topics} topics labelled by people among {design.judged_topics} labelled by the model are no "
