@@ -12,7 +12,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.methods.boards import make_board
-from cranfield.methods.contrasts.clusters import TopicDesign, robust_moments
+from cranfield.methods.contrasts.clusters import TopicDesign, robust_means
 from cranfield.methods.contrasts.comparing import compare
 from cranfield.scores import ScoreTable
 
@@ -66,13 +66,12 @@ def test_a_variance_is_that_of_dense_cr2(seed: int, weighted: bool) -> None:
     clusters = np.repeat(np.arange(len(SIZES)), SIZES)
     weights = rng.uniform(0.5, 3, len(SIZES))[clusters] if weighted else np.ones(len(clusters))
     values = rng.normal(size=(len(clusters), 3)) + rng.normal(size=(len(SIZES), 3))[clusters]
-    found = robust_moments(values, design(clusters, weights=weights))
-    for a, b in ((0, 1), (0, 2), (1, 2)):
-        gap = values[:, a] - values[:, b]
+    found = robust_means(values, design(clusters, weights=weights))
+    for at, gap in enumerate(values.T):
         variance, df = dense_cr2(gap, np.ones((len(gap), 1)), clusters, weights, np.ones(1))
-        assert found.error[a, b] ** 2 == pytest.approx(variance, rel=1e-12)
-        assert found.df[a, b] == pytest.approx(df, rel=1e-12)
-        assert found.difference[a, b] == pytest.approx(np.average(gap, weights=weights), rel=1e-12)
+        assert found.error[at] ** 2 == pytest.approx(variance, rel=1e-12)
+        assert found.df[at] == pytest.approx(df, rel=1e-12)
+        assert found.mean[at] == pytest.approx(np.average(gap, weights=weights), rel=1e-12)
 
 
 def test_closed_forms_of_one_weight() -> None:
@@ -83,9 +82,9 @@ def test_closed_forms_of_one_weight() -> None:
     part = sizes / n
     products = -np.outer(sizes, sizes) / n**3 / np.sqrt(np.outer(1 - part, 1 - part))
     products[np.diag_indices(len(sizes))] = sizes / n**2
-    found = robust_moments(np.column_stack([d, 0 * d]), design(clusters))
-    assert found.error[0, 1] ** 2 == pytest.approx((sums**2 / (1 - part)).sum() / n**2, rel=1e-12)
-    assert found.df[0, 1] == pytest.approx(np.trace(products) ** 2 / np.square(products).sum(), rel=1e-12)
+    found = robust_means(d[:, np.newaxis], design(clusters))
+    assert found.error[0] ** 2 == pytest.approx((sums**2 / (1 - part)).sum() / n**2, rel=1e-12)
+    assert found.df[0] == pytest.approx(np.trace(products) ** 2 / np.square(products).sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("by_stratum", [False, True])
@@ -103,11 +102,11 @@ def test_strata_are_a_regression_on_strata(by_stratum: bool) -> None:
         for at in (strata == 0, strata == 1)
     ]
     parts, freedom = share**2 * [each for each, _ in alone], np.array([each for _, each in alone])
-    found = robust_moments(values, design(clusters, strata, by_stratum=by_stratum))
-    assert found.difference[0, 1] == pytest.approx(share @ [gap[strata == 0].mean(), gap[strata == 1].mean()])
-    assert found.error[0, 1] ** 2 == pytest.approx(variance, rel=1e-12)
-    assert found.error[0, 1] ** 2 == pytest.approx(parts.sum(), rel=1e-12)
-    assert found.df[0, 1] == pytest.approx(parts.sum() ** 2 / (parts**2 / freedom).sum(), rel=1e-12)
+    found = robust_means(gap[:, np.newaxis], design(clusters, strata, by_stratum=by_stratum))
+    assert found.mean[0] == pytest.approx(share @ [gap[strata == 0].mean(), gap[strata == 1].mean()])
+    assert found.error[0] ** 2 == pytest.approx(variance, rel=1e-12)
+    assert found.error[0] ** 2 == pytest.approx(parts.sum(), rel=1e-12)
+    assert found.df[0] == pytest.approx(parts.sum() ** 2 / (parts**2 / freedom).sum(), rel=1e-12)
 
 
 def test_strata_of_single_topics_are_cochrans() -> None:
@@ -164,7 +163,7 @@ def test_statsmodels_has_one_factor_for_all_clusters() -> None:
         d = rng.normal(size=len(clusters)) + rng.normal(size=len(sizes))[clusters]
         fitted = sm.OLS(d, np.ones(len(d))).fit(cov_type="cluster", cov_kwds={"groups": clusters})
         theirs = float(fitted.cov_params()[0, 0])
-        found = float(robust_moments(np.column_stack([d, 0 * d]), design(clusters)).error[0, 1] ** 2)
+        found = float(robust_means(d[:, np.newaxis], design(clusters)).error[0] ** 2)
         if len(set(sizes)) == 1:
             assert found == pytest.approx(theirs, rel=1e-12)
         own = np.square(np.bincount(clusters, d - d.mean())) / len(d) ** 2
@@ -174,25 +173,25 @@ def test_statsmodels_has_one_factor_for_all_clusters() -> None:
 
 @pytest.mark.parametrize("by_stratum", [False, True])
 def test_a_variance_is_unbiased_and_its_df_are_satterthwaites_whatever_the_weights(by_stratum: bool) -> None:
-    """Of unit vectors, the variances of pairs are the entries of the quadratic form itself."""
+    """Of unit vectors and their differences, the variances are the entries of the quadratic form itself."""
     rng = np.random.default_rng(11)
     clusters = np.repeat(np.arange(len(SIZES)), SIZES)
     strata = np.array([0, 0, 1, 1, 0, 1, 1])[clusters]
     n = len(clusters)
     sample = design(clusters, strata, rng.uniform(0.2, 4, n), by_stratum=by_stratum)
-    found = robust_moments(np.column_stack([np.zeros(n), np.eye(n)]), sample)
-    variance = found.error**2
-    own = variance[0, 1:]
-    form = (own[:, np.newaxis] + own - variance[1:, 1:]) / 2
+    found = robust_means(np.eye(n), sample)
+    own = found.error**2
+    variance = [robust_means(np.eye(n) - unit[:, np.newaxis], sample).error ** 2 for unit in np.eye(n)]
+    form = (own[:, np.newaxis] + own - np.array(variance)) / 2
     assert np.trace(form) == pytest.approx(np.square(sample.shares).sum(), rel=1e-10)
     here = strata == strata[0]  # where the first unit vector varies
     own_form = form[np.ix_(here, here)]
-    assert found.df[0, 1] == pytest.approx(np.trace(own_form) ** 2 / np.square(own_form).sum(), rel=1e-10)
+    assert found.df[0] == pytest.approx(np.trace(own_form) ** 2 / np.square(own_form).sum(), rel=1e-10)
     assert sample.shares.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("kind", ["clusters", "strata", "weights", "all", "by stratum"])
-def test_pairs_with_missing_scores_are_those_of_their_common_topics(kind: str) -> None:
+def test_means_with_missing_values_are_those_of_the_other_topics(kind: str) -> None:
     rng = np.random.default_rng(3)
     count = 60
     clusters = np.arange(count) if kind in ("strata", "weights") else np.arange(count) // 4
@@ -201,13 +200,13 @@ def test_pairs_with_missing_scores_are_those_of_their_common_topics(kind: str) -
     sample = design(clusters, strata, weights, by_stratum=kind == "by stratum")
     values = rng.normal(size=(count, 4)) + rng.normal(size=(count, 4))[clusters]
     values[rng.random(values.shape) < 0.2] = np.nan
-    found = robust_moments(values, sample)
-    for a, b in ((0, 1), (1, 3), (2, 3)):
-        both = np.flatnonzero(np.isfinite(values[:, [a, b]]).all(axis=1))
-        alone = robust_moments(values[both][:, [a, b]], sample.of(both))
-        checked = ("difference", "error", "df", "shared") + (("independent", "sd") if kind != "by stratum" else ())
+    found = robust_means(values, sample)
+    for at, column in enumerate(values.T):
+        there = np.flatnonzero(np.isfinite(column))
+        alone = robust_means(column[there, np.newaxis], sample.of(there))
+        checked = ("mean", "error", "df", "topics") + (("independent", "sd") if kind != "by stratum" else ())
         for name in checked:
-            assert getattr(found, name)[a, b] == pytest.approx(getattr(alone, name)[0, 1], rel=1e-9), name
+            assert getattr(found, name)[at] == pytest.approx(getattr(alone, name)[0], rel=1e-12), name
 
 
 def test_a_pair_that_shares_one_cluster_is_not_tested() -> None:
@@ -244,11 +243,11 @@ def test_error_rates_of_clusters_of_unequal_sizes(clusters: int, correlation: fl
     rejected, covered, naive, draws = 0, 0, 0, 0
     for _ in range(5):
         values, codes = correlated(rng, sizes, correlation, 800)
-        found = robust_moments(values, design(codes))
+        found = robust_means(values, design(codes))
         mean = values.mean(axis=0)
-        critical = stats.t.ppf(0.975, found.own_df)
-        rejected += int((np.abs(mean) > critical * found.own_error).sum())
-        covered += int((np.abs(mean) <= critical * found.own_error).sum())
+        critical = stats.t.ppf(0.975, found.df)
+        rejected += int((np.abs(mean) > critical * found.error).sum())
+        covered += int((np.abs(mean) <= critical * found.error).sum())
         plain = values.std(axis=0, ddof=1) / np.sqrt(len(values))
         naive += int((np.abs(mean) > stats.t.ppf(0.975, len(values) - 1) * plain).sum())
         draws += values.shape[1]
@@ -302,9 +301,9 @@ def test_variations_of_topics_vary_less_than_topics(query_variations: list[tuple
     between = ((sizes * np.square(means - scores.mean())).sum() / (groups - 1) - within) / usual
     assert (n, groups) == (4611, 100)
     assert (round(between, 4), round(within, 4)) == (0.0116, 0.0062)
-    found = robust_moments(scores[:, np.newaxis], design(clusters))
-    ratio = float(found.own_error[0] ** 2 / (scores.var(ddof=1) / n))
-    print(f"design effect of one mean {ratio:.2f}: {n / ratio:.0f} independent variations, df {found.own_df[0]:.1f}")
+    found = robust_means(scores[:, np.newaxis], design(clusters))
+    ratio = float(found.error[0] ** 2 / (scores.var(ddof=1) / n))
+    print(f"design effect of one mean {ratio:.2f}: {n / ratio:.0f} independent variations, df {found.df[0]:.1f}")
     correlation = between / (between + within)
     kish = 1 + (np.square(sizes).sum() / n - 1) * correlation  # Kish 1965 §5.4, of unequal sizes
     assert ratio == pytest.approx(kish, rel=0.15)

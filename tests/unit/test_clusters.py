@@ -15,8 +15,9 @@ import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.boards import make_board
-from cranfield.methods.contrasts.clusters import design_of, robust_moments
+from cranfield.methods.contrasts.clusters import RobustPairs, design_of
 from cranfield.methods.contrasts.comparing import compare
+from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.scores import ScoreTable
 from cranfield.scores.score_files import pack_scores, read_score_files
 
@@ -437,8 +438,7 @@ def test_a_card_of_strata_has_the_df_of_a_typical_pair_and_the_page_says_what_th
     spread = np.where(np.arange(40) < 10, 0.3, 0.05)[:, np.newaxis] * np.array([0.1, 1.0, 1.0, 1.0])
     strata = ("hard",) * 10 + ("easy",) * 30
     scores = table(0.5 + spread * rng.normal(size=(40, 4)), strata=strata)
-    pairs = np.triu_indices(4, k=1)
-    df = robust_moments(scores.of("AP"), design_of(scores)).df[pairs]
+    df = RobustPairs(scores.of("AP"), all_pairs(4), design_of(scores)).moments.df
     assert df.max() - df.min() > 1
     card: Any = cf.power(scores).cards[0]
     assert card.units == int(np.median(df) + 1 + 1e-9)

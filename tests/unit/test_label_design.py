@@ -145,15 +145,14 @@ def test_r_and_minus_r_are_worth_the_same() -> None:
 )
 def test_power_and_width_are_those_of_the_estimator(n: int, whole: int, effect: float, r: float) -> None:
     """40,000 draws of the regression estimator itself; with few topics the slope's own error shows."""
-    from cranfield.methods.judging.estimators import Moments, regression
-    from cranfield.methods.verification.judged_batches import JudgedNormalWorld
+    from cranfield.methods.verification.batch_tests import LabelledScores
+    from cranfield.methods.verification.populations import JudgedNormalWorld
 
     world = JudgedNormalWorld(systems=2, sd=np.sqrt(0.5), correlation=r)
     rng, hits, width = np.random.default_rng(7), 0.0, 0.0
     for _ in range(20):
         human, judge = world.scores(rng, rng, world.cast(rng, 2000), n, whole)
-        human[..., 0] += effect
-        estimate = regression(Moments.of(*(scores[..., 0] - scores[..., 1] for scores in (human, judge))))
+        estimate = LabelledScores(human + np.array([effect, 0.0]), judge).estimate()
         lower, upper = estimate.interval()
         hits += float((estimate.p_value <= 0.05).mean()) / 20
         width += float((upper - lower).mean()) / 20
@@ -440,7 +439,7 @@ def designed(cheapest: LabelDesign, sd: float, r: float) -> Design:
 def test_a_pilot_of_people_alone_gets_a_judge_with_the_given_r() -> None:
     from cranfield.methods.contrasts.pairs import all_pairs
     from cranfield.methods.judging.estimators import Moments
-    from cranfield.methods.verification.judged_batches import JudgedPilotWorld
+    from cranfield.methods.verification.populations import JudgedPilotWorld
 
     world = JudgedPilotWorld.of(judged_pilot().human, 5, 0.6)
     rng = np.random.default_rng(3)

@@ -16,7 +16,8 @@ from statsmodels.stats.multitest import multipletests
 
 import cranfield as cf
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.boards import board, combine_effects, make_board, make_collections_board, standardised
+from cranfield.methods.boards import board, combine_effects, make_board, standardised
+from cranfield.methods.boards.board_scores import Scores
 from cranfield.methods.contrasts.clusters import RobustPairs, TopicDesign
 from cranfield.methods.contrasts.pairs import Contrasts
 from cranfield.methods.contrasts.resampling import LEAST_VARIANCE, Studentised, exceeded, streams
@@ -588,8 +589,8 @@ def collections(seed: int = 1, systems: int = 4, between: float = 0.02) -> dict[
 
 def test_the_score_of_several_collections_is_the_mean_over_them_of_the_means_over_topics() -> None:
     tables = collections()
-    plain = make_collections_board(tables, resamples=200)
-    weighted = make_collections_board(tables, weights={"two": 3}, resamples=200)
+    plain = make_board(tables, resamples=200)
+    weighted = make_board(tables, weights={"two": 3}, resamples=200)
     for name in plain.systems:
         means = [each.mean()[name] for each in tables.values()]
         assert plain.scores[plain.systems.index(name)] == pytest.approx(np.mean(means))
@@ -604,7 +605,7 @@ def test_the_score_of_several_collections_is_the_mean_over_them_of_the_means_ove
 def test_pairs_of_several_collections_are_tested_within_them() -> None:
     """The variance of a stratified mean and Satterthwaite's df (Cochran 1977, §5.4), pair by pair."""
     tables, weights = collections(), np.array([1.0, 3.0, 1.0])
-    found = make_collections_board(tables, weights={"two": 3}, resamples=100).comparison
+    found = make_board(tables, weights={"two": 3}, resamples=100).comparison
     for at in range(len(found.pairs)):
         a, b = (int(found.systems[each[at]][1:]) for each in (found.first, found.second))
         gaps = [each.of("AP")[:, a] - each.of("AP")[:, b] for each in tables.values()]
@@ -623,28 +624,28 @@ def test_topics_are_resampled_within_collections() -> None:
     fixed = np.tile([[0.9, 0.1]], (10, 1))  # every resample of it is the same
     rng = np.random.default_rng(1)
     close = np.column_stack([rng.normal(0.5, 0.2, 30), rng.normal(0.6, 0.2, 30)])
-    board = make_collections_board({"fixed": table(fixed), "close": table(close)}, resamples=2000)
+    board = make_board({"fixed": table(fixed), "close": table(close)}, resamples=2000)
     assert board.systems[0] == "s0"
     assert board.first_share[0] == 1.0
 
 
 def test_effects_of_collections_are_those_of_each_combined() -> None:
     tables = collections(systems=3)
-    board = make_collections_board(tables, resamples=100)
+    board = make_board(tables, resamples=100)
     assert [(each.first, each.second) for each in board.effects] == [("s2", "s1"), ("s2", "s0"), ("s1", "s0")]
     for effect in board.effects:
         a, b = int(effect.first[1:]), int(effect.second[1:])
         gaps = [each.of("AP")[:, a] - each.of("AP")[:, b] for each in tables.values()]
         means, variances = [gap.mean() for gap in gaps], [gap.var(ddof=1) / len(gap) for gap in gaps]
-        assert effect.combined.effects == pytest.approx(means)
+        assert effect.differences.value == pytest.approx(means)
         oracle = meta_analysis.combine_effects(np.array(means), np.array(variances), method_re="chi2")
         assert effect.laird.tau2 == pytest.approx(max(oracle.tau2, 0.0))
         assert effect.combined.fixed == pytest.approx(oracle.mean_effect_fe)
         assert effect.topics == (40, 25, 60)
-    against = make_collections_board(collections(systems=7), baseline="s3", resamples=100)
+    against = make_board(collections(systems=7), baseline="s3", resamples=100)
     assert {each.second for each in against.effects} == {"s3"}
     assert len(against.effects) == 6
-    many = make_collections_board(collections(systems=7), resamples=100)
+    many = make_board(collections(systems=7), resamples=100)
     assert [(each.first, each.second) for each in many.effects] == [many.systems[:2]]
 
 
@@ -663,7 +664,7 @@ def test_a_difference_in_another_collection_lies_in_its_prediction_interval() ->
 def test_a_system_may_be_missing_from_a_collection() -> None:
     tables = collections(systems=4)
     tables["two"] = tables["two"].select(systems=["s0", "s1", "s3"])
-    board = make_collections_board(tables, resamples=100)
+    board = make_board(tables, resamples=100)
     assert dict(zip(board.systems, board.tasks_of.tolist(), strict=True)) == {"s0": 3, "s1": 3, "s2": 2, "s3": 3}
     assert "missing-cells" in [each.slug for each in board.warnings]
     effect = next(each for each in board.effects if "s2" in (each.first, each.second))
@@ -716,13 +717,13 @@ def test_wide_tables_without_a_measure_have_one_in_common(tmp_path: Path) -> Non
 def test_what_several_collections_cannot_have_is_refused(tmp_path: Path) -> None:
     tables = collections()
     with pytest.raises(RequestError, match="no collection «x»"):
-        make_collections_board(tables, weights={"x": 2})
+        make_board(tables, weights={"x": 2})
     with pytest.raises(RequestError, match="no system «x»"):
-        make_collections_board(tables, baseline="x")
+        make_board(tables, baseline="x")
     with pytest.raises(RequestError, match="not compared by tukey"):
-        make_collections_board(tables, test="tukey")
+        make_board(tables, test="tukey")
     with pytest.raises(InputError, match="two topics or more") as error:
-        make_collections_board({**tables, "short": tables["one"].select(topics=["t0"])})
+        make_board({**tables, "short": tables["one"].select(topics=["t0"])})
     assert error.value.where == "short"
     with pytest.raises(InputError, match="no measure in common"):
         cf.leaderboard({"a": tables["one"], "b": tables["two"].replaced(measures=("P@10",))})
@@ -735,7 +736,7 @@ def test_what_several_collections_cannot_have_is_refused(tmp_path: Path) -> None
 def test_pairs_that_do_not_vary_are_not_combined() -> None:
     same = np.tile(np.random.default_rng(1).normal(0.5, 0.1, (20, 1)), (1, 3)) + np.array([0.0, 0.1, 0.0])
     noisy = simulated(1, systems=3)
-    board = make_collections_board({"same": table(same), "noisy": table(noisy)}, resamples=100)
+    board = make_board({"same": table(same), "noisy": table(noisy)}, resamples=100)
     assert board.effects == ()
     assert "effects-left-out" in [each.slug for each in board.warnings]
 
@@ -774,11 +775,11 @@ def test_tasks_on_another_scale_are_standardised_by_name_and_said_aloud_otherwis
 def test_collections_on_another_scale_are_said_aloud() -> None:
     tables = collections()
     tables["two"] = tables["two"].replaced(values=tables["two"].values * 100)
-    board = make_collections_board(tables, resamples=100)
+    board = make_board(tables, resamples=100)
     caution = next(each for each in board.warnings if each.slug == "scales-differ")
     assert "two has an sd" in caution.what
-    mine = make_collections_board(tables, standardise="z", resamples=100)
-    other = make_collections_board(collections(), standardise="z", resamples=100)
+    mine = make_board(tables, standardise="z", resamples=100)
+    other = make_board(collections(), standardise="z", resamples=100)
     assert mine.scores == pytest.approx(other.scores)
     assert mine.effects[0].combined.random == pytest.approx(other.effects[0].combined.random)
 
@@ -805,13 +806,21 @@ def test_leaving_out_each_task_of_a_complete_board_is_what_the_additive_model_gi
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rng = np.random.default_rng(4)
-    values, weights = rng.random((9, 4)), np.array([1.0, 2, 0, 1, 1, 3, 1, 1, 1])
-    design = TopicDesign(weights=weights, clusters=np.arange(9), strata=np.zeros(9, np.int64), has_weights=True)
-    given = (design, np.arange(9), tuple("abcd"), tuple(map(str, range(9))))
-    complete = board._without_each(board._Additive(values), *given)
-    additive = board._Additive(values)
+    weights = np.array([1.0, 2, 0, 1, 1, 3, 1, 1, 1])
+    scores = Scores(
+        measure="score",
+        systems=tuple("abcd"),
+        tasks=tuple(map(str, range(9))),
+        values=rng.random((9, 4)),
+        weights=weights,
+        design=TopicDesign(weights=weights, clusters=np.arange(9), strata=np.zeros(9, np.int64), has_weights=True),
+        standardise=None,
+        lower_is_better=False,
+    )
+    complete = list(board._without_each(board._Additive(scores.values), scores))
+    additive = board._Additive(scores.values)
     monkeypatch.setattr(additive, "absent", np.ones((1, 1), bool))  # as if a score were missing
     monkeypatch.setattr(additive, "means", lambda shares, out: shares @ additive.filled)
-    by_model = board._without_each(additive, *given)
+    by_model = list(board._without_each(additive, scores))
     assert [(each.task, each.first) for each in complete] == [(each.task, each.first) for each in by_model]
     np.testing.assert_allclose([each.lead for each in complete], [each.lead for each in by_model], rtol=1e-12)

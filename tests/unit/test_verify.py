@@ -38,7 +38,8 @@ from cranfield.methods.verification import (
 from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, SAMPLING, TITLES, Sums, make_test
 from cranfield.methods.verification.designs import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
-from cranfield.methods.verification.populations import NormalWorld, PilotWorld
+from cranfield.methods.verification.populations import JudgedNormalWorld, NormalWorld, PilotWorld
+from cranfield.rendering.simulation_document import sentence
 from cranfield.stats.studentized import dunnett_tail
 from cranfield.stats.tails import anytime_interval, wilson_interval
 from sizes import sized
@@ -259,6 +260,21 @@ def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
     assert np.array_equal(longer.verdicts[1], here.verdicts[0])
 
 
+def test_a_batch_with_a_judge_has_as_many_collections_as_its_task() -> None:
+    world = JudgedNormalWorld(systems=3, sd=0.1, correlation=0.6)
+    test = make_test("holm", alpha=0.05, systems=3)
+    counts = run_batch(BatchTask(world, test, (20,), 1, collections=25, judged_topics=40, difference=0.5), 0)
+    assert (counts.collections, counts.verdicts[0, 0, 0]) == (25, 25)
+
+
+def test_max_t_needs_no_more_resamples_for_a_small_level() -> None:
+    """What t must exceed is never more than Bonferroni's, whatever the smallest p of the resamples."""
+    design = Design(source="size", test="max-t", systems=3, topics=30, difference=1.0, variance=0.04, alpha=0.001)
+    assert verify(design, collections=BATCH, resamples=100, search=False).power.rate == 1
+    with pytest.raises(RequestError, match="no p below"):
+        verify(replace(design, test="tukey-permutation"), collections=BATCH, resamples=100, search=False)
+
+
 @pytest.mark.parametrize("test", ["tukey", "tukey-permutation", "max-t"])
 def test_any_number_of_workers_gives_the_same_bits(test: str) -> None:
     options: dict[str, Any] = {"collections": 4 * BATCH, "search": test == "tukey"}
@@ -324,7 +340,7 @@ def test_the_topics_for_a_pair_of_several_systems_give_the_power(
     lower, upper = wilson_interval(found.power.count, found.power.collections, confidence=0.999)
     assert lower < 0.8 < upper
     assert found.error.rate < 0.05 + 3.5 * np.sqrt(0.0475 / found.collections)
-    assert "Family-wise error rate" in found.summary()
+    assert "Family-wise error rate" in sentence(found)
 
 
 def test_no_stream_of_one_seed_is_used_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,7 +374,7 @@ def test_it_stops_early_when_the_answer_is_plain_and_says_which() -> None:
     assert many.collections == few.collections == 4 * BATCH
     close = verify(design, collections=2000, tolerance=0.001, search=False)
     assert (close.verdict, close.collections) == ("undecided", 2000)
-    assert "does not decide" in close.summary()
+    assert "does not decide" in sentence(close)
 
 
 @pytest.mark.parametrize("topics", [30, 73, 140])
@@ -369,7 +385,7 @@ def test_the_number_of_topics_that_is_enough_is_found_from_either_side(topics: i
     assert found.needed_upper is not None
     assert found.needed_lower <= 73 <= found.needed_upper  # exact: 73
     assert found.topics_needed == pytest.approx(73, abs=7)
-    assert ("73" in found.summary()) or topics != 73
+    assert ("73" in sentence(found)) or topics != 73
     assert [look.topics for look in found.curve] == sorted({look.topics for look in found.curve})
 
 
@@ -379,7 +395,7 @@ def test_what_no_number_of_topics_gives_is_said(monkeypatch: pytest.MonkeyPatch)
         Design(source="size", test="blocked", systems=2, topics=600, difference=1e-9, variance=1.0), collections=BATCH
     )
     assert found.topics_needed is None
-    assert "Nor are 1,000." in found.summary()
+    assert "Nor are 1,000." in sentence(found)
 
 
 def test_shards_as_fixed_topics_find_what_is_not_there() -> None:
@@ -390,7 +406,7 @@ def test_shards_as_fixed_topics_find_what_is_not_there() -> None:
     ]
     for fixed in found[:2]:
         assert fixed.error.rate > 0.2
-        assert "above the nominal α" in fixed.summary()
+        assert "above the nominal α" in sentence(fixed)
     assert found[2].error.rate < 0.1
     own = table.of().mean(axis=2).var(axis=0, ddof=1).mean()
     assert found[2].simulated_variance == pytest.approx(own, rel=0.15)

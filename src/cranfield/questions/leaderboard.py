@@ -155,6 +155,7 @@ def leaderboard(
     >>> board.systems, board.comparison.letters
     (('a', 'b', 'c'), ('a', 'a', 'b'))
     """
+    from cranfield.methods.boards.board import make_board
     from cranfield.scores.quality import table_warnings
 
     tables = sources.load_score_tables(scores, columns=columns, measure=measure, missing=None)
@@ -169,43 +170,33 @@ def leaderboard(
         "resamples": resamples,
         "seed": seed,
     }
-    if len(tables) > 1:
-        if strata:
-            what = "`strata` has no effect on several collections"
-            raise NoEffectError(what, parameter="strata", fix="It goes with one board of tasks.")
-        boards = _of_collections(tables, baseline, asked)
+    several = len(tables) > 1
+    for name, has_no_effect in (("strata", strata and several), ("baseline", baseline is not None and not several)):
+        if has_no_effect:
+            one, other = "one board of tasks", "several collections"
+            what = f"`{name}` has no effect on {other if several else one}"
+            raise NoEffectError(what, parameter=name, fix=f"It goes with {one if several else other}.")
+    if several:
+        board_tables: Any = sources.collection_names(tables)
+        measures = _common_measures(board_tables)
     else:
-        boards = _of_tasks(tables, baseline, asked, strata=strata)
+        (board_tables,) = tables.values()
+        measures = board_tables.measures
+    boards = {
+        name: make_board(board_tables, measure=name, strata=strata, baseline=baseline, progress=listener(), **asked)
+        for name in measures
+    }
     return LeaderboardResult(boards=boards, warnings=table_warnings(tables), seed=seed)
 
 
-def _of_tasks(
-    tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any], *, strata: bool
-) -> dict[str, Board]:
-    from cranfield.methods.boards.board import make_board
-
-    if baseline is not None:
-        what = "`baseline` has no effect on one board of tasks"
-        raise NoEffectError(what, parameter="baseline", fix="It goes with several collections.")
-    (table,) = tables.values()
-    return {
-        name: make_board(table, measure=name, strata=strata, progress=listener(), **asked) for name in table.measures
-    }
-
-
-def _of_collections(
-    tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any]
-) -> dict[str, Board]:
-    from cranfield.methods.boards.collections import make_collections_board
-
-    named = sources.collection_names(tables)
-    first, *others = named.values()
+def _common_measures(tables: Mapping[str, ScoreTable]) -> list[str]:
+    first, *others = tables.values()
     common = [name for name in first.measures if all(name in table.measures for table in others)]
     if not common:
         raise InputError(
             "the tables have no measure in common", fix="Name the measure of each the same, or use `columns`."
         )
-    return {name: make_collections_board(named, measure=name, baseline=baseline, **asked) for name in common}
+    return common
 
 
 def _numbers(weights: Mapping[str, object]) -> dict[str, float]:

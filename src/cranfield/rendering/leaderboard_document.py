@@ -24,7 +24,6 @@ from cranfield.rendering.comparison_document import (
 from cranfield.rendering.document import Column, Document, Table, View, known, of_measure
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.terminal import shortened_names
-from cranfield.stats.tails import t_critical
 
 SHOWN = 50  # systems in a table
 DECISIVE = 12  # tasks in a table
@@ -128,28 +127,20 @@ def _effect_row(board: Board, effect: PairEffect) -> dict[str, Any]:
 
 def _part_rows(board: Board, effect: PairEffect) -> list[dict[str, Any]]:
     """The difference in each collection, with the interval of Student's t."""
-    rows = []
-    for name, topics, gap, variance in zip(
-        effect.collections,
-        effect.topics,
-        effect.combined.effects.tolist(),
-        effect.combined.variances.tolist(),
-        strict=True,
-    ):
-        reach = float(t_critical(board.alpha / 2, topics - 1)) * math.sqrt(variance)
-        rows.append(
-            {
-                "system_a": effect.first,
-                "system_b": effect.second,
-                "collection": name,
-                "topics": topics,
-                "difference": gap,
-                "standard_error": math.sqrt(variance),
-                "lower": gap - reach,
-                "upper": gap + reach,
-            }
-        )
-    return rows
+    found = effect.differences
+    lower, upper = found.interval(board.alpha)
+    columns = {
+        "collection": effect.collections,
+        "topics": effect.topics,
+        "difference": found.value.tolist(),
+        "standard_error": found.standard_error.tolist(),
+        "lower": lower.tolist(),
+        "upper": upper.tolist(),
+    }
+    return [
+        {"system_a": effect.first, "system_b": effect.second, **dict(zip(columns, row, strict=True))}
+        for row in zip(*columns.values(), strict=True)
+    ]
 
 
 def _rows(board: Board) -> list[dict[str, Any]]:

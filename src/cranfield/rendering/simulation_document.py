@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.methods.design.replicate_design import numbers_in_words
 from cranfield.methods.simulation.fit_quality import Simulation
 from cranfield.methods.verification.batch_tests import TITLES
-from cranfield.methods.verification.monte_carlo import Verification
+from cranfield.methods.verification.monte_carlo import MOST_COLLECTIONS, Verification
 from cranfield.questions.simulate import SimulationResult
 from cranfield.questions.verify import VerificationResult
 from cranfield.rendering.charts import COLOURS, styled
@@ -294,17 +296,17 @@ def _verification_view(result: VerificationResult) -> Document:
     if len(found) == 1 and found[0].curve:
         tables.append(_curve_table(found[0]))
     extra = {"curves": [[look.to_dict() for look in each.curve] for each in found]}
-    sentence = _each(found) if len(found) <= 3 else _many(found)
+    answer = _each(found) if len(found) <= 3 else _many(found)
     left_out = sorted({name for each in found for name in each.left_out})
     if left_out:
         names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
-        sentence += f" Left out, because their scores cannot have the means of the design: {names}."
+        answer += f" Left out, because their scores cannot have the means of the design: {names}."
     return Document(
         method="verify",
         inputs=result.inputs,
         tables=tables,
         rows=rows,
-        answer=sentence,
+        answer=answer,
         citations=VERIFICATION_CITATIONS,
         seed=found[0].seed,
         extra=extra,
@@ -314,7 +316,60 @@ def _verification_view(result: VerificationResult) -> Document:
 def _each(found: Sequence[Verification]) -> str:
     """What is found of every design, with its measure where there are several."""
     several = len({each.design.measure for each in found}) > 1
-    return "\n".join(f"{each.design.measure}: " * several + each.summary() for each in found)
+    return "\n".join(f"{each.design.measure}: " * several + sentence(each) for each in found)
+
+
+def sentence(found: Verification) -> str:
+    """Whether the topics of a design are enough, how many are, and the error rate."""
+    design, (lower, upper) = found.design, found.power.interval
+    formula = "" if math.isnan(design.promised_power) else f" (the formula says {design.promised_power:.2f})"
+    among, estimator = "", ""
+    if design.judged_topics:
+        among = f" labelled by people among {design.judged_topics:,} labelled by the model"
+        estimator = f"regression estimator, r = {design.judge_correlation:.4g}; "
+    numbers = f"{design.topics:,} topics{among}"
+    if design.replicates is not None:
+        counts = {**design.replicates.to_dict(), "topics": design.topics}
+        numbers = numbers_in_words(design.replicates.structure, counts)
+    verdict = {
+        "enough": "They are enough" + ("." if lower >= design.power else f" to within {found.tolerance:g}."),
+        "short": "They are not enough.",
+        "undecided": "This does not decide whether they are enough: simulate more collections, or allow a larger "
+        "tolerance.",
+    }[found.verdict]
+    return (
+        f"{numbers} were planned for a power of {design.power:g}{formula}; "
+        f"{found.collections:,} collections of {found.world} give {found.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
+        f"({estimator}{TITLES[design.test]}). {verdict}{_needed(found)}{_error(found)}{_monte_carlo_error(found)}"
+    )
+
+
+def _needed(found: Verification) -> str:
+    if not found.curve:
+        return ""
+    if found.topics_needed is None:
+        return f" Nor are {found.curve[-1].topics:,}."
+    low, high = found.needed_lower, found.needed_upper
+    span = f"{low:,} or more" if high is None else f"between {low:,} and {high:,}"
+    if found.verdict == "short":
+        return f" {found.topics_needed:,} are ({span})."
+    return f" {found.topics_needed:,} would do ({span})." if high is not None and high < found.design.topics else ""
+
+
+def _error(found: Verification) -> str:
+    # When drawing stopped depended on what was drawn, so that only this interval bounds a wrong claim.
+    (low, high), alpha = found.error.anytime, found.design.alpha
+    agreement = "above the nominal" if low > alpha else "below the nominal" if high < alpha else "in agreement with"
+    rate = f"{found.error.rate:.3f} [{low:.3f}, {high:.3f}; anytime-valid]"
+    return f" Family-wise error rate with equal systems: {rate}, {agreement} α = {alpha:g}."
+
+
+def _monte_carlo_error(found: Verification) -> str:
+    """What fewer collections than usual mean; empty where the usual number was allowed."""
+    if found.most_collections >= MOST_COLLECTIONS:
+        return ""
+    error = math.sqrt(found.power.rate * (1 - found.power.rate) / found.collections)
+    return f" Monte Carlo standard error of the power: {error:.3f} (at most {found.most_collections:,} collections)."
 
 
 def _many(found: Sequence[Verification]) -> str:

@@ -6,7 +6,7 @@ of several collections the sample is the topics within them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from cranfield.errors import Caution, InputError, RequestError, there_are
-from cranfield.methods.boards.effects import PairEffect
-from cranfield.methods.boards.scales import scale_caution, standardised
+from cranfield.errors import Caution, RequestError
+from cranfield.methods.boards.board_scores import Scores, connected, tasks_of_table, topics_of_collections
+from cranfield.methods.boards.effects import PairEffect, combined_pairs, left_out, pair_effect
 from cranfield.methods.contrasts.anova import TINY
-from cranfield.methods.contrasts.clusters import TopicDesign, design_of
+from cranfield.methods.contrasts.clusters import RobustPairs, TopicDesign
 from cranfield.methods.contrasts.comparing import compare, compare_incomplete
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.decisions import Drawing
@@ -29,7 +29,6 @@ from cranfield.methods.contrasts.tukey import critical_range
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import FEWEST, SKEW
-from cranfield.scores.selection import REMEDY
 from cranfield.types import Array, Progress
 
 RESAMPLES = 10_000
@@ -142,12 +141,13 @@ class Board:
 
 
 def make_board(
-    table: ScoreTable,
+    tables: ScoreTable | Mapping[str, ScoreTable],
     *,
     measure: str | None = None,
     weights: Mapping[str, float] | None = None,
     strata: bool = False,
     standardise: str | None = None,
+    baseline: str | None = None,
     test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
@@ -157,22 +157,31 @@ def make_board(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Board:
-    """Put systems in order by their mean over tasks, with the ranks that each may have.
+    """Put systems in order by their mean over tasks, or over collections, with the ranks that each may have.
+
+    Of several collections the score is the mean over collections of the means over topics, and the sample is the topics
+    within these collections: ranks say what would hold on other topics of the same collections. What another collection
+    would give is in the prediction intervals of ``effects``.
 
     Parameters
     ----------
-    table
-        Systems on tasks, which stand where topics do; cells may be missing.
+    tables
+        Systems on tasks, which stand where topics do; or systems on topics by the name of their collection. Cells may
+        be missing, also all of a system in a collection.
     weights
-        The weight of tasks in the mean: that of the table, or 1, unless given.
+        The weight of tasks or collections in the mean: that of the table, or 1, unless given; topics of a collection
+        weigh the same.
     strata
         Whether the mean is that of the strata's means, such as those of task types, in place of the mean over tasks.
     standardise
-        ``z`` for scores minus their mean over systems, in units of their sd, within each task; ``none`` for scores as
-        they are, which is the default, but with a warning where the tasks' scales differ.
+        ``z`` for scores minus their mean over systems, in units of their sd, within each task or topic; ``none`` for
+        scores as they are, which is the default, but with a warning where the scales differ.
+    baseline
+        With several collections: the system whose difference from each other one is combined over them. Without it all
+        pairs are, up to 10 of them, and else the first two systems.
     test, correct
-        As in a comparison; with missing cells ``max-t`` or ``t``, with clusters, strata or weights ``t``, each pair on
-        the tasks that both have.
+        As in a comparison; with missing cells ``max-t`` or ``t``, with clusters, strata, weights or several collections
+        (which are strata) ``t``, each pair on the tasks or topics that both have.
     lower_is_better
         Whether lower scores are better, as for latency and cost.
     ranks
@@ -180,168 +189,118 @@ def make_board(
     resamples
         Of the tasks, for the share in which a system is first, 10,000 unless given; and of the test where it draws
         some.
+
+    References
+    ----------
+    - W. G. Cochran, "Sampling Techniques", 3rd edition, Wiley, 1977, §5.4.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> def collection(topics):
+    ...     scores = rng.normal(0.4, 0.1, (topics, 1)) + [0.1, 0.05, 0.0] + rng.normal(0, 0.05, (topics, 3))
+    ...     names = tuple(str(number) for number in range(topics))
+    ...     return ScoreTable(("AP",), names, ("a", "b", "c"), scores[np.newaxis, :, :, np.newaxis])
+    >>> board = make_board({"first": collection(50), "second": collection(25), "third": collection(40)})
+    >>> board.systems, board.topics, len(board.effects)
+    (('a', 'b', 'c'), (50, 25, 40), 3)
     """
-    name = measure or table.measures[0]
-    if table.shards:
-        raise RequestError("there are several scores for each task and system", fix=REMEDY)
-    weight = task_weights(table.topics, weights, "task", own=table.weights)
-    scores = Scores(
-        measure=name,
-        systems=table.systems,
-        tasks=table.topics,
-        values=np.array(table.of(name), dtype=float),
-        weights=weight,
-        design=_design(table, weight, strata=strata),
-        standardise=standardise,
-        lower_is_better=lower_is_better,
-        table=table.select(measures=[name]),
-    )
-    return board_of(
-        scores, test=test, correct=correct, alpha=alpha, ranks=ranks, resamples=resamples, seed=seed, progress=progress
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Scores:
-    """What a board is made of: rows × systems, where a row is a task or, with ``part``, a topic of a collection.
-
-    ``design`` says how rows were sampled; ``part`` is the place in ``tasks`` of the collection of each row; ``table``
-    is where the scores of tasks are from.
-    """
-
-    measure: str
-    systems: tuple[str, ...]
-    tasks: tuple[str, ...]
-    values: Array
-    weights: Array
-    design: TopicDesign
-    standardise: str | None
-    lower_is_better: bool
-    part: Array | None = None
-    table: ScoreTable | None = None
-
-    @property
-    def turned(self) -> Array:
-        """Standardised, and so that more is better."""
-        values = standardised(self.values) if self.standardise == "z" else self.values
-        return -values if self.lower_is_better else values
-
-
-def board_of(
-    scores: Scores,
-    *,
-    test: str | None,
-    correct: str | None,
-    alpha: float,
-    ranks: str = MARGINAL,
-    resamples: int | None,
-    seed: int,
-    progress: Progress | None = None,
-) -> Board:
-    """The board of tasks, or of the topics of several collections."""
-    _check_cells(scores)
-    values, design, part = scores.turned, scores.design, scores.part
-    additive = _Additive(values)
-    fitted = additive.fitted()
-    means = design.shares @ fitted
-    place = {system: at for at, system in enumerate(scores.systems)}
-    asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
-    if scores.table is not None and np.isfinite(values).all() and design.is_plain:
-        if test in RESAMPLED:
-            asked["resamples"] = resamples
-        plain: dict[str, Any] = {"clusters": (), "strata": (), "weights": None}
-        turned = scores.table.replaced(values=values[np.newaxis, :, :, np.newaxis], **plain)
-        comparison = compare(turned, measure=scores.measure, **asked, seed=seed, progress=progress)
+    given: dict[str, Any] = {"weights": weights, "standardise": standardise, "lower_is_better": lower_is_better}
+    if isinstance(tables, ScoreTable):
+        scores = tasks_of_table(tables, measure, strata=strata, **given)
     else:
-        drawing = Drawing(
-            resamples=resamples or RESAMPLES, seed=sequence(seed, "leaderboard", "max-t"), progress=progress
-        )
-        comparison = compare_incomplete(
-            values,
-            means,
-            scores.systems,
-            design,
-            measure=scores.measure,
-            fewest=FEWEST_SHARED,
-            drawing=drawing,
-            **asked,
-        )
+        scores = topics_of_collections(tables, measure, **given)
+        if test not in (None, "t"):
+            fix = "Leave out `test`: pairs are tested by t."
+            raise RequestError(f"several collections are not compared by {test}", fix=fix)
+    scores.check()
+    additive = _Additive(scores.oriented)
+    fitted = additive.fitted()
+    tested: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
+    comparison = _compared(scores, tested, scores.design.shares @ fitted, resamples, seed, progress)
     place = {system: at for at, system in enumerate(scores.systems)}
     order = np.array([place[system] for system in comparison.systems])
-    values, fitted, means = values[:, order], fitted[:, order], means[order]
+    values, fitted = scores.oriented[:, order], fitted[:, order]
+    means = scores.design.shares @ fitted
     there = np.isfinite(values).astype(np.int64)
-    shared = there.T @ there
     position = 1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1)
-    rank_lower, rank_upper = comparison.ranks(ranks)
-    resamples = resamples or RESAMPLES
-    of_task = np.arange(len(values)) if part is None else part
-    task_scores = _task_means(values, of_task, len(scores.tasks))
-    sign = -1 if scores.lower_is_better else 1
+    lower, upper = comparison.ranks(ranks)
+    task_scores = _task_means(values, scores.of_task, len(scores.tasks))
+    sign, has_groups = -1 if scores.lower_is_better else 1, scores.design.has_clusters or scores.design.has_strata
+    pairs = combined_pairs(comparison.systems, baseline) if scores.topics else []
+    effects = [effect for pair in pairs if (effect := pair_effect(scores, *pair, alpha)) is not None]
     return Board(
         measure=scores.measure,
         systems=comparison.systems,
         scores=sign * means,
         ranks=position,
-        rank_lower=np.minimum(rank_lower, position),  # where cells are missing, means may order otherwise than pairs
-        rank_upper=np.maximum(rank_upper, position),
-        first_share=_best_shares(fitted, design, resamples, seed),
+        rank_lower=np.minimum(lower, position),  # where cells are missing, means may order otherwise than pairs
+        rank_upper=np.maximum(upper, position),
+        first_share=_first_shares(fitted, scores.design, resamples or RESAMPLES, seed),
         tasks=scores.tasks,
         weights=scores.weights,
         tasks_of=np.isfinite(task_scores).sum(axis=0),
         comparison=comparison,
-        shared=shared,
-        without=_without_each(additive, design, of_task, scores.systems, scores.tasks),
-        friedman=None if design.has_clusters or design.has_strata else _friedman(values, alpha),
+        shared=there.T @ there,
+        without=tuple(_without_each(additive, scores)),
+        friedman=None if has_groups else _friedman(values, alpha),
         missing=int((there == 0).sum()),
         alpha=alpha,
         seed=seed,
-        resamples=resamples,
+        resamples=resamples or RESAMPLES,
         task_scores=sign * task_scores,
         standardise=scores.standardise or "none",
         lower_is_better=scores.lower_is_better,
-        topics=() if part is None else tuple(np.bincount(part, minlength=len(scores.tasks)).tolist()),
-        warnings=(*comparison.warnings, *_cautions(comparison, shared, there), *_skewed(values), *_scales(scores)),
+        topics=scores.topics,
+        effects=tuple(effects),
+        warnings=(
+            *comparison.warnings,
+            *_cautions(comparison, there.T @ there, there),
+            *_skewed(scores),
+            *scores.cautions(),
+            *left_out(len(pairs) - len(effects)),
+        ),
     )
 
 
-def _scales(scores: Scores) -> tuple[Caution, ...]:
-    """That tasks or collections are on different scales, where nothing was said about it."""
-    if scores.standardise is not None:
-        return ()
-    found = scale_caution(scores.values, scores.tasks, scores.part)
-    return () if found is None else (found,)
-
-
-def _skewed(values: Array) -> Iterator[Caution]:
-    """That differences are skewed on the tasks that pairs share; of complete tables their own cautions say it."""
-    there = np.isfinite(values)
-    if there.all():
-        return
-    x = np.where(there, values - np.nanmean(values, axis=1, keepdims=True), 0.0)
-    pairs = all_pairs(values.shape[1])
-    n, *sums = (
-        found[pairs.first, pairs.second]
-        for found in (
-            there.T.astype(float) @ there,
-            x.T @ there - there.T @ x,
-            (x**2).T @ there + there.T @ x**2 - 2 * x.T @ x,
-            (x**3).T @ there - 3 * (x**2).T @ x + 3 * x.T @ x**2 - there.T @ x**3,
+def _compared(
+    scores: Scores, tested: Mapping[str, Any], means: Array, resamples: int | None, seed: int, progress: Progress | None
+) -> Comparison:
+    """All pairs: those of a complete board of equal tasks by any test, others on the tasks that both systems have."""
+    if scores.table is not None and np.isfinite(scores.values).all() and scores.design.is_plain:
+        drawn: dict[str, Any] = {"resamples": resamples} if tested["test"] in RESAMPLED else {}
+        table = scores.table.replaced(
+            values=scores.oriented[np.newaxis, :, :, np.newaxis], clusters=(), strata=(), weights=None
         )
-    )
-    n = np.maximum(n, 1)
-    mean, square, cube = (each / n for each in sums)
-    variance = square - mean**2
-    varies = (n >= FEWEST) & (variance > 1e-12 * np.maximum(square, TINY))
-    third = np.where(varies, cube - 3 * mean * square + 2 * mean**3, 0.0)
-    skew = np.abs(third) / np.where(varies, variance, 1.0) ** 1.5 / np.sqrt(n)  # |g| / √n
-    count = int((skew > SKEW).sum())
+        return compare(table, measure=scores.measure, **tested, **drawn, seed=seed, progress=progress)
+    drawing = Drawing(resamples=resamples or RESAMPLES, seed=sequence(seed, "leaderboard", "max-t"), progress=progress)
+    named: dict[str, Any] = {"measure": scores.measure, "fewest": FEWEST_SHARED, "drawing": drawing}
+    return compare_incomplete(scores.oriented, means, scores.systems, scores.design, **named, **tested)
+
+
+def _skewed(scores: Scores) -> Iterator[Caution]:
+    """That differences are skewed on the tasks that pairs share; of complete tables their own cautions say it."""
+    if np.isfinite(scores.values).all():
+        return
+    pairs = RobustPairs(scores.oriented, all_pairs(len(scores.systems)), scores.design)
+    count = sum(int((_skew(gaps) > SKEW).sum()) for gaps in pairs.blocks())
     if count:
         yield Caution(
             "skewed-differences",
-            f"{count:,} of {len(n):,} pairs of systems have skewed differences (|g|/√n > {SKEW:g}), so that their "
-            "p-values, and the best and worst ranks, are approximate",
+            f"{count:,} of {len(pairs.contrasts):,} pairs of systems have skewed differences (|g|/√n > {SKEW:g}), so "
+            "that their p-values, and the best and worst ranks, are approximate",
             "Run the missing tasks, or add tasks.",
         )
+
+
+def _skew(gaps: Array) -> Array:
+    """|g|/√n of columns of differences, nan where there is none; 0 where they are few or constant."""
+    there = np.isfinite(gaps)
+    n, gaps = there.sum(axis=0), np.where(there, gaps, 0.0)
+    rest = np.where(there, gaps - gaps.sum(axis=0) / np.maximum(n, 1), 0.0)
+    squares = np.square(rest).sum(axis=0)
+    varies = (n >= FEWEST) & (squares > 1e-12 * np.square(gaps).sum(axis=0))
+    return np.asarray(np.divide(np.abs((rest**3).sum(axis=0)), squares**1.5, out=np.zeros(len(n)), where=varies))
 
 
 def _task_means(values: Array, of_task: Array, tasks: int) -> Array:
@@ -351,58 +310,6 @@ def _task_means(values: Array, of_task: Array, tasks: int) -> Array:
     np.add.at(counts, of_task, there)
     np.add.at(sums, of_task, np.where(there, values, 0.0))
     return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-
-
-def _check_cells(scores: Scores) -> None:
-    there = np.isfinite(scores.values)
-    if len(scores.systems) < 2:
-        raise InputError("a leaderboard needs at least two systems", fix="Give more systems.")
-    rows = scores.tasks if scores.part is None else [scores.tasks[at] for at in scores.part.tolist()]
-    word = "task" if scores.part is None else "a topic of the collection"
-    for axis, what, names in ((0, "system", scores.systems), (1, word, rows)):
-        empty = ~there.any(axis=axis)
-        if empty.any():
-            raise InputError(f"{what} «{names[int(np.argmax(empty))]}» has no score", fix=f"Leave out that {what}.")
-    if not _connected(there):
-        raise InputError(
-            "the board falls into parts that share no task, and their systems cannot be compared",
-            fix="Leave out the systems of one part, or add tasks that both have.",
-        )
-
-
-def _connected(there: Array) -> bool:
-    """Whether every system can be reached from the first over tasks that systems share."""
-    reached = np.zeros(there.shape[1], bool)
-    reached[0] = True
-    while True:
-        more = reached | (there & (there & reached).any(axis=1, keepdims=True)).any(axis=0)
-        if (more == reached).all():
-            return bool(reached.all())
-        reached = more
-
-
-def _design(table: ScoreTable, weight: Array, *, strata: bool) -> TopicDesign:
-    if strata and not table.strata:
-        raise RequestError(
-            "`strata` orders by the mean of the strata's means, and no column is a stratum",
-            fix='Name it: `columns="stratum=COLUMN"`.',
-        )
-    design = design_of(table, by_stratum=strata, weights=weight)
-    if table.has_roles:
-        design.check(table.topics)
-    return design
-
-
-def task_weights(tasks: Sequence[str], given: Mapping[str, float] | None, kind: str, own: Array | None = None) -> Array:
-    """The weight of each task or collection: the one given, its own, or 1."""
-    unknown = [name for name in given or {} if name not in tasks]
-    if unknown:
-        raise RequestError(f"there is no {kind} «{unknown[0]}»", fix=there_are(tasks))
-    usual = np.ones(len(tasks)) if own is None else own
-    weight = np.array([(given or {}).get(task, each) for task, each in zip(tasks, usual.tolist(), strict=True)], float)
-    if not (np.isfinite(weight).all() and (weight >= 0).all()) or np.count_nonzero(weight) < 2:
-        raise RequestError("weights are numbers of 0 or more, two of them above 0", fix="Leave out others.")
-    return weight
 
 
 class _Additive:
@@ -446,11 +353,10 @@ class _Additive:
         return np.asarray(means)
 
 
-def _best_shares(fitted: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
+def _first_shares(fitted: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
     """How often each system is first, if clusters are drawn with replacement within strata; ties share."""
-    m = fitted.shape[1]
     rng = generator(seed, "leaderboard", "best")
-    share, step = np.zeros(m), max(1, _BLOCK // max(fitted.shape))
+    share, step = np.zeros(fitted.shape[1]), max(1, _BLOCK // max(fitted.shape))
     for start in range(0, resamples, step):
         means = _resampled_means(fitted, design, min(step, resamples - start), rng)
         first = means >= means.max(axis=1, keepdims=True) - _SAME
@@ -472,57 +378,47 @@ def _resampled_means(fitted: Array, design: TopicDesign, draws: int, rng: np.ran
     return means
 
 
-def _without_each(
-    additive: _Additive, design: TopicDesign, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
-) -> tuple[TaskEffect, ...]:
+def _without_each(additive: _Additive, scores: Scores) -> Iterator[TaskEffect]:
     """The first place and its lead without each task that the board can do without."""
-    if not additive.absent.any() and not design.by_stratum:
-        return _without_each_of_complete(additive.filled, design.weights, of_task, systems, tasks)
-    found = []
-    for at, task in enumerate(tasks):
-        rows = np.flatnonzero(of_task != at)
-        rest = design.of(rows)
-        if not rest.weights.sum() or not _connected(additive.there[rows]):
-            continue
-        shares = np.zeros(len(of_task))
-        shares[rows] = rest.shares
-        means = additive.means(shares, np.flatnonzero(of_task == at))
-        best = int(np.argmax(means))
-        others = np.delete(means, best)
-        found.append(TaskEffect(task=task, first=systems[best], lead=float(means[best] - others.max())))
-    return tuple(found)
+    is_simple = not additive.absent.any() and not scores.design.by_stratum
+    for at, means in _complete_without(additive, scores) if is_simple else _fitted_without(additive, scores):
+        first, second = np.argsort(-means, kind="stable")[:2].tolist()
+        yield TaskEffect(task=scores.tasks[at], first=scores.systems[first], lead=float(means[first] - means[second]))
 
 
-def _without_each_of_complete(
-    values: Array, weights: Array, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
-) -> tuple[TaskEffect, ...]:
+def _fitted_without(additive: _Additive, scores: Scores) -> Iterator[tuple[int, Array]]:
+    """Means without each task, of the additive model of the others."""
+    for at in range(len(scores.tasks)):
+        is_left = scores.of_task != at
+        rest = scores.design.of(np.flatnonzero(is_left))
+        if rest.weights.sum() and connected(additive.there[is_left]):
+            shares = np.zeros(len(is_left))
+            shares[is_left] = rest.shares
+            yield at, additive.means(shares, np.flatnonzero(~is_left))
+
+
+def _complete_without(additive: _Additive, scores: Scores) -> Iterator[tuple[int, Array]]:
     """The same where no score is missing: sums over all rows less those of each task, however many tasks there are."""
-    count = len(tasks)
-    sums = np.stack([np.bincount(of_task, weights * column, count) for column in values.T], axis=1)
+    weights, of_task, count = scores.design.weights, scores.of_task, len(scores.tasks)
+    sums = np.stack([np.bincount(of_task, weights * column, count) for column in additive.filled.T], axis=1)
     left = weights.sum() - np.bincount(of_task, weights, count)
-    can = (left > 0) & (np.bincount(of_task, minlength=count) < len(of_task))
-    means = (sums.sum(axis=0) - sums[can]) / left[can, np.newaxis]
-    best = means.argmax(axis=1)
-    two = np.partition(means, -2, axis=1)[:, -2:]
-    return tuple(
-        TaskEffect(task=tasks[at], first=systems[first], lead=lead)
-        for at, first, lead in zip(
-            np.flatnonzero(can).tolist(), best.tolist(), (two[:, 1] - two[:, 0]).tolist(), strict=True
-        )
-    )
+    is_left = np.bincount(of_task, minlength=count) < len(of_task)
+    total = sums.sum(axis=0)
+    for at in np.flatnonzero((left > 0) & is_left).tolist():
+        yield at, (total - sums[at]) / left[at]
 
 
 def _friedman(values: Array, alpha: float) -> Friedman | None:
     """Ranks within tasks, 1 for the best; None where a score is missing, or for two systems."""
-    # scipy.stats has the test and the ranks, but loading it takes most of a second.
     n, m = values.shape
     if m < 3 or np.isnan(values).any():
         return None
-    ranks = np.array([_average_ranks(-row) for row in values])
+    ranks, ties = np.empty(values.shape), 0
+    for at, row in enumerate(values):  # scipy.stats has the ranks and the test, but loading it takes most of a second
+        _, place, counts = np.unique(-row, return_inverse=True, return_counts=True)
+        ranks[at] = (np.cumsum(counts) - (counts - 1) / 2)[place]  # ties at the mean of theirs
+        ties += int((counts**3 - counts).sum())
     average = ranks.mean(axis=0)
-    ties = sum(
-        float((counts**3 - counts).sum()) for counts in (np.unique(row, return_counts=True)[1] for row in values)
-    )
     spread = n * m * (m + 1) / 12 - ties / (12 * (m - 1))
     statistic = float(n**2 * np.square(average - (m + 1) / 2).sum() / spread) if spread > 0 else 0.0
     critical = critical_range(alpha, m, np.inf) / np.sqrt(2) * np.sqrt(m * (m + 1) / (6 * n))  # Demšar 2006 §3.2.2
@@ -532,13 +428,6 @@ def _friedman(values: Array, alpha: float) -> Friedman | None:
         p_value=float(max(special.chdtrc(m - 1, statistic), TINY)),
         critical_difference=float(critical),
     )
-
-
-def _average_ranks(values: Array) -> Array:
-    """Ranks from 1, ties at the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2)[place])
 
 
 def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[Caution]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from scipy import special
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
+from cranfield.methods.boards.board_scores import Scores
+from cranfield.methods.contrasts.clusters import robust_means
+from cranfield.methods.contrasts.estimates import Estimate
+from cranfield.methods.contrasts.pairs import rounding
+from cranfield.stats.pairs import pair_count
 from cranfield.stats.roots import crossing
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -25,9 +32,6 @@ class Combined:
     effect in another collection (nan for fewer than three).
     """
 
-    method: str
-    effects: Array
-    variances: Array
     fixed: float
     fixed_error: float
     fixed_lower: float
@@ -42,21 +46,21 @@ class Combined:
     q: float
     q_p_value: float
     i2: float
-    alpha: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairEffect:
     """The difference of two systems, ``first`` minus ``second``, in several collections, and combined over them.
 
-    ``topics`` are those that both have in each collection. ``combined`` has the variance between collections of Paule
-    and Mandel, ``laird`` that of DerSimonian and Laird.
+    ``topics`` are those that both have in each collection, ``differences`` the means over them. ``combined`` has the
+    variance between collections of Paule and Mandel, ``laird`` that of DerSimonian and Laird.
     """
 
     first: str
     second: str
     collections: tuple[str, ...]
     topics: tuple[int, ...]
+    differences: Estimate
     combined: Combined
     laird: Combined
 
@@ -105,9 +109,6 @@ def combine_effects(effects: Array, variances: Array, *, method: str = "PM", alp
     z, t = -float(special.ndtri(alpha / 2)), float(t_critical(alpha / 2, k - 1))
     ahead = float(t_critical(alpha / 2, k - 2)) * np.sqrt(tau2 + error**2) if k > 2 else float("nan")
     return Combined(
-        method=method,
-        effects=effects,
-        variances=variances,
         fixed=fixed,
         fixed_error=fixed_error,
         fixed_lower=fixed - z * fixed_error,
@@ -122,7 +123,6 @@ def combine_effects(effects: Array, variances: Array, *, method: str = "PM", alp
         q=q,
         q_p_value=float(special.chdtrc(k - 1, q)),
         i2=max(0.0, 1 - (k - 1) / q) if q > 0 else 0.0,
-        alpha=alpha,
     )
 
 
@@ -148,3 +148,52 @@ def _paule_mandel(effects: Array, variances: Array, q: float) -> float:
 
     high = float(np.square(effects - effects.mean()).sum() + variances.max())
     return float(crossing(excess, np.array([-(k - 1.0)]), np.array([0.0]), np.array([high]))[0])
+
+
+MOST_PAIRS = 10
+"""Pairs of which all are combined over collections where no baseline is named; else that of the first two systems."""
+
+
+def combined_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    """The pairs whose differences are combined: each system against the baseline, all if they are few, or one."""
+    if baseline is not None and baseline not in systems:
+        raise RequestError(f"there is no system «{baseline}»", fix=there_are(systems))
+    if baseline is not None:
+        return [(system, baseline) for system in systems if system != baseline]
+    return [*combinations(systems if pair_count(len(systems)) <= MOST_PAIRS else systems[:2], 2)]
+
+
+def pair_effect(scores: Scores, first: str, second: str, alpha: float) -> PairEffect | None:
+    """None where fewer than two collections have a difference that varies over topics."""
+    values = -scores.oriented if scores.lower_is_better else scores.oriented
+    gaps = values[:, scores.systems.index(first)] - values[:, scores.systems.index(second)]
+    by_collection = np.where(scores.of_task[:, np.newaxis] == np.arange(len(scores.tasks)), gaps[:, np.newaxis], np.nan)
+    design = replace(scores.design, weights=np.ones(len(gaps)))
+    means = robust_means(by_collection, design, tiny=rounding(float(np.nanmin(values)), float(np.nanmax(values))))
+    used = np.flatnonzero(means.estimate().is_tested)
+    if len(used) < 2:
+        return None
+    differences = means.estimate().some(used)
+    combined, laird = (
+        combine_effects(differences.value, np.square(differences.standard_error), method=method, alpha=alpha)
+        for method in ("PM", "DL")
+    )
+    return PairEffect(
+        first=first,
+        second=second,
+        collections=tuple(scores.tasks[at] for at in used.tolist()),
+        topics=tuple(means.topics[used].tolist()),
+        differences=differences,
+        combined=combined,
+        laird=laird,
+    )
+
+
+def left_out(pairs: int) -> Iterator[Caution]:
+    if pairs:
+        yield Caution(
+            "effects-left-out",
+            f"the differences of {pairs:,} pairs vary on the topics of fewer than two collections, and are not "
+            "combined",
+            "Add topics or collections that both systems have.",
+        )

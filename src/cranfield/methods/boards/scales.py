@@ -9,7 +9,6 @@ import numpy as np
 from cranfield.errors import Caution
 from cranfield.types import Array
 
-STANDARDISATIONS = ("none", "z")
 MOST_RATIO = 5.0
 """Of the sds over systems of two tasks or collections; above it, one of them decides the means."""
 _FEWEST_SYSTEMS = 3  # the sd of two scores is mostly chance

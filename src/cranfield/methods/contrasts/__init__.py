@@ -2,7 +2,7 @@
 
 from cranfield.methods.contrasts.anova import MODELS, AnovaTable, anova, decompose, random_topics
 from cranfield.methods.contrasts.audits import Audit, audit
-from cranfield.methods.contrasts.clusters import DesignEffect, RobustMoments, TopicDesign, robust_moments
+from cranfield.methods.contrasts.clusters import DesignEffect, RobustMeans, TopicDesign, robust_means
 from cranfield.methods.contrasts.comparing import ALL_TESTS, compare
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.tukey import Tukey, intervals, model_error, random_topic_error, tukey
@@ -14,7 +14,7 @@ __all__ = [
     "Audit",
     "Comparison",
     "DesignEffect",
-    "RobustMoments",
+    "RobustMeans",
     "TopicDesign",
     "Tukey",
     "anova",
@@ -25,6 +25,6 @@ __all__ = [
     "model_error",
     "random_topic_error",
     "random_topics",
-    "robust_moments",
+    "robust_means",
     "tukey",
 ]

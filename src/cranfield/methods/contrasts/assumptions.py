@@ -16,35 +16,22 @@ from cranfield.types import Array
 MOST_RESAMPLES = 10_000_000  # that can be asked for
 
 
-def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) -> Caution | None:
-    """Warn if the smallest possible p of B resamples, 1 / (B + 1), is not significant after the correction.
+def too_few_resamples(resamples: int, pairs: int, alpha: float) -> Caution | None:
+    """Warn if the smallest possible p of B resamples, 1 / (B + 1), is not significant for one of all pairs.
 
-    >>> print(too_few_resamples(10_000, 8_256, "holm", 0.05).fix)
+    >>> print(too_few_resamples(10_000, 8_256, 0.05).fix)
     Ask for 165,119 resamples or more, or use a test that needs none: `test="t"`.
     """
-    tests = 1 if correct == "none" else pairs
-    if tests / (resamples + 1) <= alpha:
+    least = 1 / (resamples + 1)
+    if pairs * least <= alpha:
         return None
-    enough = math.ceil(round(tests / alpha, 6)) - 1
-    possible = enough <= MOST_RESAMPLES
-    what = f"{resamples:,} resamples give no p below {1 / (resamples + 1):.1g}"
-    if correct == "none":
-        fix = f"Ask for {enough:,} or more." if possible else 'Use `test="t"`, or a larger α.'
-        return Caution("too-few-resamples", f"{what}: no pair can be significant", fix)
-    if correct == "holm":
-        least = min(1.0, tests / (resamples + 1))
-        what += f", which Holm over {pairs:,} pairs makes {least:.2g}: nothing can be significant"
-    else:
-        needed = math.ceil(round(tests / (resamples + 1) / alpha, 6))
-        what += (
-            f": over {pairs:,} pairs Benjamini and Hochberg leave none significant unless {needed:,} have that p"
-            if needed <= pairs
-            else ": no pair can be significant"
-        )
+    enough, needed = math.ceil(round(pairs / alpha, 6)) - 1, math.ceil(round(pairs * least / alpha, 6))
+    left = f": over {pairs:,} pairs Benjamini and Hochberg leave none significant unless {needed:,} have that p"
+    left = left if needed <= pairs else ": no pair can be significant"
     return Caution(
         "too-few-resamples",
-        what,
-        (f"Ask for {enough:,} resamples or more, or use" if possible else "Use")
+        f"{resamples:,} resamples give no p below {least:.1g}{left}",
+        (f"Ask for {enough:,} resamples or more, or use" if enough <= MOST_RESAMPLES else "Use")
         + ' a test that needs none: `test="t"`.',
     )
 
@@ -76,8 +63,11 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
 
 def nothing_to_tell(scores: Matrix) -> Caution | None:
     """Warn if systems do not differ, or differ by the same on every topic, so that the standard error is 0."""
-    extremes = (float(scores.max()), float(scores.min())) if isinstance(scores, np.ndarray) else _extremes(scores)
-    tiny = 4 * rounding(extremes[1], extremes[0])
+    if isinstance(scores, np.ndarray):  # which may have replicates as a third dimension
+        low, high = float(scores.min()), float(scores.max())
+    else:
+        low, high = totals(scores).low, totals(scores).high
+    tiny = 4 * rounding(low, high)
     if not _varies(scores, np.zeros(scores.shape[1:]), tiny):
         return Caution(
             "same-everywhere",
@@ -93,17 +83,10 @@ def nothing_to_tell(scores: Matrix) -> Caution | None:
     return None
 
 
-def _extremes(scores: Matrix) -> tuple[float, float]:
-    found = totals(scores)
-    return found.high, found.low
-
-
 def _effects(scores: Matrix) -> Array:
-    """Means of systems (and replicates) less the mean of all scores."""
-    if isinstance(scores, np.ndarray):
-        return np.asarray(scores.mean(axis=0) - scores.mean(axis=(0, 1)))
-    means = system_means(scores)
-    return np.asarray(means - means.mean())
+    """Means of systems (in every replicate) less their mean over systems."""
+    means = np.asarray(scores.mean(axis=0)) if isinstance(scores, np.ndarray) else system_means(scores)
+    return np.asarray(means - means.mean(axis=0))
 
 
 def _varies(scores: Matrix, effects: Array, tiny: float) -> bool:

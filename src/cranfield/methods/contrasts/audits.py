@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.errors import Caution, say_p
 from cranfield.methods.contrasts.comparing import ALL_TESTS, compare
 from cranfield.methods.contrasts.comparison import Comparison
-from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
+from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED
 from cranfield.methods.names import TEST_TITLES
 from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable
@@ -82,18 +82,14 @@ class Replication:
 
 def replication_of(one: PairVerdicts, other: PairVerdicts) -> Replication:
     """What becomes of each half's significant pairs on the other: a single halving."""
-    (sign, significant), (other_sign, other_significant) = one, other
-    product = sign * other_sign
-    counts = [_outcomes(significant, other_significant, product), _outcomes(other_significant, significant, product)]
-    return Replication(
-        significant=np.array([[significant.sum(), other_significant.sum()]]), outcomes=np.array([counts])
-    )
-
-
-def _outcomes(mine: Array, others: Array, product: Array) -> list[int]:
-    opposite = product < 0
-    cases = (others & (product > 0), ~others & ~opposite, ~others & opposite, others & opposite)
-    return [int((mine & case).sum()) for case in cases]
+    (sign, mine), (other_sign, others) = one, other
+    opposite = sign * other_sign < 0
+    same = sign * other_sign > 0
+    outcomes = [
+        [int((a & case).sum()) for case in (b & same, ~b & ~opposite, ~b & opposite, b & opposite)]
+        for a, b in ((mine, others), (others, mine))
+    ]
+    return Replication(significant=np.array([[mine.sum(), others.sum()]]), outcomes=np.array([outcomes]))
 
 
 def joined(parts: list[Replication]) -> Replication:
@@ -131,7 +127,7 @@ def replication(
 # A pair is noisier than others if its sd exceeds the pooled sd by this factor, steadier if it is smaller by it.
 UNLIKE = 1.1
 
-TOO_FEW = ("too-few-resamples", "too-few-topics")
+TOO_FEW = "too-few-topics"
 
 REASONS = {
     "noisier": "noisier than most pairs: Tukey uses the error of all pairs, other tests that of the pair",
@@ -147,9 +143,9 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A pair that is significant under some tests and not under others, with the reasons.
+    """A pair that is significant under some tests and not under others.
 
-    ``reasons`` are keys of ``REASONS``; ``why`` has the same reasons with the numbers of the pair.
+    ``reasons`` has keys of ``REASONS``, each with the numbers of the pair in words.
     """
 
     system_a: str
@@ -158,8 +154,19 @@ class Disagreement:
     found_by: tuple[str, ...]
     missed_by: tuple[str, ...]
     p_adjusted: dict[str, float]
-    reasons: tuple[str, ...]
-    why: str
+    reasons: dict[str, str]
+
+    @property
+    def why(self) -> str:
+        """All reasons in words."""
+        return "; ".join(self.reasons.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row of JSON."""
+        named = ("system_a", "system_b", "difference", "found_by", "missed_by", "reasons", "why")
+        row = {name: getattr(self, name) for name in named}
+        row |= {name: list(row[name]) for name in ("found_by", "missed_by", "reasons")}
+        return row | {f"p_{test}": value for test, value in self.p_adjusted.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,25 +211,11 @@ class Audit:
         pairs = len(self.comparisons[self.default].pairs)
         text = f"The verdict on {len(self.disagreements):,} of {pairs:,} pairs changes with the test"
         if self.not_informative:
-            text += (
-                f"; {_names(self.not_informative)} had too few resamples or topics to find anything and do not count"
-            )
+            text += f"; {_names(self.not_informative)} had too few topics to find anything and do not count"
         return text + "."
 
     def to_dict(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "system_a": each.system_a,
-                "system_b": each.system_b,
-                "difference": each.difference,
-                "found_by": list(each.found_by),
-                "missed_by": list(each.missed_by),
-                "reasons": list(each.reasons),
-                "why": each.why,
-                **{f"p_{name}": value for name, value in each.p_adjusted.items()},
-            }
-            for each in self.disagreements
-        ]
+        return [each.to_dict() for each in self.disagreements]
 
 
 def audit(
@@ -239,124 +232,80 @@ def audit(
     """Run every test on the same table; pairwise tests are corrected. The pairs with most disagreement come first."""
     done: dict[str, Comparison] = {}
     tests = dict.fromkeys((DEFAULT_TEST, *(TEST_TITLES if baseline else ALL_TESTS)))
+    asked: dict[str, Any] = {"measure": measure, "alpha": alpha, "baseline": baseline, "seed": seed}
     for test in tests:
         if progress is not None:
             progress(len(done), len(tests))
-        wanted = None if test in FAMILY else correct
-        done[test] = compare(
-            table,
-            measure=measure,
-            test=test,
-            correct=wanted,
-            alpha=alpha,
-            baseline=baseline,
-            resamples=resamples if test in RESAMPLED else None,
-            seed=seed,
-        )
+        asked |= {"correct": None if test in FAMILY else correct, "resamples": resamples if test in RESAMPLED else None}
+        done[test] = compare(table, test=test, **asked)
     not_informative = tuple(
         test
         for test, each in done.items()
-        if not each.significant.any() and any(caution.slug in TOO_FEW for caution in each.warnings)
+        if not each.significant.any() and any(caution.slug == TOO_FEW for caution in each.warnings)
     )
-    voting = {test: each for test, each in done.items() if test not in not_informative}
-    verdicts = np.array([each.significant for each in voting.values()])
-    votes = verdicts.sum(axis=0)
+    voting = {test: each.significant for test, each in done.items() if test not in not_informative}
+    votes = np.sum([*voting.values()], axis=0)
     contested = np.flatnonzero((votes > 0) & (votes < len(voting)))
     order = contested[np.argsort(np.abs(votes[contested] - len(voting) / 2), kind="stable")]
-    scores = table.of(measure)
+    disagreements = _disagreements(table.of(measure), table.systems, done, voting, order.tolist())
+    return Audit(done, not_informative, tuple(disagreements))
+
+
+def _disagreements(
+    scores: Array,
+    systems: Sequence[str],
+    done: Mapping[str, Comparison],
+    voting: Mapping[str, Array],
+    places: Sequence[int],
+) -> Iterator[Disagreement]:
+    """The pairs at some places, with the reasons."""
     pooled = float(np.sqrt(2 * squares(scores).residual))
-    place = {name: at for at, name in enumerate(table.systems)}
-    found = []
-    for at in order.tolist():
-        a, b = (done["t"].systems[each[at]] for each in (done["t"].first, done["t"].second))
-        pair = _Pair(at, scores[:, place[a]] - scores[:, place[b]], pooled, voting)
-        reasons = pair.reasons()
-        p_values = {test: float(each.p_adjusted[at]) for test, each in done.items()}
-        found.append(
-            Disagreement(
-                a,
-                b,
-                float(done["t"].difference[at]),
-                pair.found_by,
-                pair.missed_by,
-                p_values,
-                tuple(reasons),
-                "; ".join(reasons.values()),
-            )
+    column, by_t = {name: scores[:, at] for at, name in enumerate(systems)}, done["t"]
+    first, second, difference = (getattr(by_t, name).tolist() for name in ("first", "second", "difference"))
+    for at in places:
+        a, b = by_t.systems[first[at]], by_t.systems[second[at]]
+        votes = {test: bool(significant[at]) for test, significant in voting.items()}
+        yield Disagreement(
+            system_a=a,
+            system_b=b,
+            difference=difference[at],
+            found_by=tuple(test for test, vote in votes.items() if vote),
+            missed_by=tuple(test for test, vote in votes.items() if not vote),
+            p_adjusted={test: float(each.p_adjusted[at]) for test, each in done.items()},
+            reasons=_reasons(at, column[a] - column[b], pooled, votes, done),
         )
-    return Audit(done, not_informative, tuple(found))
 
 
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """The differences and verdicts of one pair, and the reasons."""
+def _reasons(
+    at: int, gaps: Array, pooled: float, votes: Mapping[str, bool], done: Mapping[str, Comparison]
+) -> dict[str, str]:
+    """Every reason that applies, with its numbers; ``pooled`` is the sd of all pairs, which Tukey's test uses."""
 
-    at: int
-    gaps: Array
-    pooled: float
-    voting: dict[str, Comparison]
+    def found(*tests: str) -> bool:
+        return any(votes.get(test, False) for test in tests)
 
-    @property
-    def found_by(self) -> tuple[str, ...]:
-        return tuple(test for test, each in self.voting.items() if each.significant[self.at])
+    def missed(*tests: str) -> bool:
+        return any(not votes.get(test, True) for test in tests)
 
-    @property
-    def missed_by(self) -> tuple[str, ...]:
-        return tuple(test for test in self.voting if test not in self.found_by)
-
-    def reasons(self) -> dict[str, str]:
-        """Return every reason that applies, with its numbers."""
-        said = {
-            **self._noise(),
-            **self._shape(),
-            "permuted": self._permuted(),
-            "correction": self._correction(),
-            "shared": self._shared(),
-        }
-        found = {reason: text for reason, text in said.items() if text}
-        return found or {"close": REASONS["close"]}
-
-    def _shared(self) -> str:
-        if "unpaired" in self.missed_by and "t" in self.found_by:
-            return "the unpaired test ignores that topics are shared"
-        return ""
-
-    def _noise(self) -> dict[str, str]:
-        """Compare the sd of the pair with the pooled sd, which Tukey's test uses."""
-        own = float(self.gaps.std(ddof=1))
-        sds = f"sd of differences {own:.3f}, of all pairs {self.pooled:.3f}"
-        each = {"max-t", "t"}
-        if "tukey" in self.found_by and each & set(self.missed_by) and own > UNLIKE * self.pooled:
-            return {"noisier": f"noisier than most ({sds})"}
-        if "tukey" in self.missed_by and each & set(self.found_by) and own * UNLIKE < self.pooled:
-            return {"steadier": f"steadier than most ({sds})"}
-        return {}
-
-    def _permuted(self) -> str:
-        ours, theirs = (2 * self.voting[test].half_width for test in ("tukey", "tukey-permutation"))
-        if ("tukey" in self.found_by) == ("tukey-permutation" in self.found_by):
-            return ""
-        return f"between two thresholds (tukey {ours:.4f}, tukey-permutation {theirs:.4f})"
-
-    def _shape(self) -> dict[str, str]:
-        """Compare wins and losses with the skewness."""
-        wins, losses = int((self.gaps > 0).sum()), int((self.gaps < 0).sum())
-        counts = f"{wins} topics against {losses}, skewness {_skew(self.gaps):+.1f}"
-        ordinal, mean = {"sign", "wilcoxon"}, "t"
-        if mean in self.found_by and ordinal & set(self.missed_by):
-            return {"large": f"wins large rather than many ({counts})"}
-        if mean in self.missed_by and ordinal & set(self.found_by):
-            return {"many": f"wins many rather than large ({counts})"}
-        return {}
-
-    def _correction(self) -> str:
-        """Find pairwise tests under which the pair is significant only without correction."""
-        lost = [
-            f"{test} {say_p(float(each.p_value[self.at]))}"
-            for test, each in self.voting.items()
-            if test not in FAMILY and test in self.missed_by and each.p_value[self.at] <= each.alpha
-        ]
-        return f"significant alone ({', '.join(lost)})" if lost else ""
+    own, wins, losses = float(gaps.std(ddof=1)), int((gaps > 0).sum()), int((gaps < 0).sum())
+    sds = f"sd of differences {own:.3f}, of all pairs {pooled:.3f}"
+    counts = f"{wins} topics against {losses}, skewness {_skew(gaps):+.1f}"
+    tukey, permuted = (2 * done[test].half_width for test in ONE_THRESHOLD)
+    alone = {test: float(done[test].p_value[at]) for test in votes if test not in FAMILY and missed(test)}
+    lost = [f"{test} {say_p(p_value)}" for test, p_value in alone.items() if p_value <= done[test].alpha]
+    reasons = {
+        "noisier": (found("tukey") and missed("max-t", "t") and own > UNLIKE * pooled, f"noisier than most ({sds})"),
+        "steadier": (missed("tukey") and found("max-t", "t") and own * UNLIKE < pooled, f"steadier than most ({sds})"),
+        "large": (found("t") and missed("sign", "wilcoxon"), f"wins large rather than many ({counts})"),
+        "many": (missed("t") and found("sign", "wilcoxon"), f"wins many rather than large ({counts})"),
+        "permuted": (
+            found("tukey") != found("tukey-permutation"),
+            f"between two thresholds (tukey {tukey:.4f}, tukey-permutation {permuted:.4f})",
+        ),
+        "correction": (bool(lost), f"significant alone ({', '.join(lost)})"),
+        "shared": (missed("unpaired") and found("t"), "the unpaired test ignores that topics are shared"),
+    }
+    return {name: text for name, (applies, text) in reasons.items() if applies} or {"close": REASONS["close"]}
 
 
 def _skew(gaps: Array) -> float:

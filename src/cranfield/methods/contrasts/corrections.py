@@ -1,4 +1,7 @@
-"""Corrections of p-values for the number of contrasts, and the levels at which intervals agree with them."""
+"""Corrections of p-values for the number of contrasts, and the levels at which intervals agree with them.
+
+The contrasts of a correction are the last axis: a table of p-values is corrected row by row.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ def holm(p_values: Array) -> Array:
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """
-    return _stepped_down(p_values, len(p_values) - np.arange(len(p_values)))
+    return _stepped_down(p_values, _remaining(p_values))
 
 
 def hochberg(p_values: Array) -> Array:
@@ -26,7 +29,7 @@ def hochberg(p_values: Array) -> Array:
     >>> hochberg(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.04, 0.04]
     """
-    return _stepped_up(p_values, len(p_values) - np.arange(len(p_values)))
+    return _stepped_up(p_values, _remaining(p_values))
 
 
 def benjamini_hochberg(p_values: Array) -> Array:
@@ -37,7 +40,7 @@ def benjamini_hochberg(p_values: Array) -> Array:
     """
     # scipy.stats.false_discovery_control gives the same numbers in the same time (15 ms for 100,000), but loading
     # scipy.stats for it takes most of a second.
-    return _stepped_up(p_values, len(p_values) / (np.arange(len(p_values)) + 1))
+    return _stepped_up(p_values, p_values.shape[-1] / (np.arange(p_values.shape[-1]) + 1))
 
 
 def benjamini_yekutieli(p_values: Array) -> Array:
@@ -46,7 +49,7 @@ def benjamini_yekutieli(p_values: Array) -> Array:
     >>> benjamini_yekutieli(np.array([0.01, 0.04, 0.03])).round(4).tolist()
     [0.055, 0.0733, 0.0733]
     """
-    return np.minimum(benjamini_hochberg(p_values) * harmonic(len(p_values)), 1.0)
+    return np.minimum(benjamini_hochberg(p_values) * harmonic(p_values.shape[-1]), 1.0)
 
 
 def harmonic(count: int) -> float:
@@ -59,17 +62,27 @@ def none(p_values: Array) -> Array:
     return p_values
 
 
+def _remaining(p_values: Array) -> Array:
+    """How many contrasts are left at each step from the smallest p on."""
+    return np.arange(p_values.shape[-1], 0, -1)
+
+
 def _stepped_down(p_values: Array, factors: Array) -> Array:
-    order = np.argsort(p_values, kind="stable")
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
-    return adjusted
+    return _in_order(p_values, lambda ordered: np.maximum.accumulate(ordered * factors, axis=-1))
 
 
 def _stepped_up(p_values: Array, factors: Array) -> Array:
-    order = np.argsort(p_values, kind="stable")
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.minimum.accumulate((p_values[order] * factors)[::-1])[::-1], 1.0)
+    return _in_order(
+        p_values, lambda ordered: np.minimum.accumulate((ordered * factors)[..., ::-1], axis=-1)[..., ::-1]
+    )
+
+
+def _in_order(p_values: Array, step: Callable[[Array], Array]) -> Array:
+    """Steps through the p-values from the smallest on, and each result where its p-value was; never above 1."""
+    order = np.argsort(p_values, axis=-1, kind="stable")
+    adjusted = np.empty(p_values.shape)
+    stepped = np.minimum(step(np.take_along_axis(p_values, order, axis=-1)), 1.0)
+    np.put_along_axis(adjusted, order, stepped, axis=-1)
     return adjusted
 
 

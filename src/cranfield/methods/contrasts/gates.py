@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError, there_are, visible
-from cranfield.methods.contrasts.clusters import ClusteredContrasts, design_of
+from cranfield.methods.contrasts.clusters import RobustPairs, design_of
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import covered
 from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
@@ -126,8 +126,7 @@ class GateVerdict:
 
     @property
     def _reason(self) -> str:
-        baseline = self.baseline if self.factor == 1 else f"{self.factor:g}·{self.baseline}"
-        contrast = f"{self.candidate} − {baseline}"
+        contrast = f"{self.candidate} − {self.baseline if self.factor == 1 else f'{self.factor:g}·{self.baseline}'}"
         if self.unvarying == "equal":
             return f"{self.candidate} and {self.baseline} have the same score on each of {self.topics:,} topics"
         if self.unvarying:
@@ -135,31 +134,32 @@ class GateVerdict:
                 f"{contrast} is {self.difference:.4f} on each of {self.topics:,} topics, so that there is no "
                 "standard error to measure it by"
             )
-        end = self.upper if self.lower_is_better else self.lower
-        if self.passed:
-            known = "is at most" if self.lower_is_better else "is at least"
-        else:
-            known = "may be as high as" if self.lower_is_better else "may be as low as"
+        known = "is at" if self.passed else "may be as"
+        side = (
+            ("most" if self.passed else "high as") if self.lower_is_better else ("least" if self.passed else "low as")
+        )
         conditions = f"{covered(max(1 - self.confidence, 1e-16))} one-sided, {self.test}, {self.topics:,} topics"
-        return f"{contrast} {known} {end:.4f} ({conditions}){self._advice}{self._flips}"
+        return f"{contrast} {known} {side} {self._end:.4f} ({conditions}){self._advice}"
+
+    @property
+    def _end(self) -> float:
+        """The end of the interval that decides."""
+        return self.upper if self.lower_is_better else self.lower
 
     @property
     def _advice(self) -> str:
-        if self.required_topics is None:
-            return ""
-        passes = f"passes with power {POWER:g} on about {self.required_topics:,} topics"
-        return f"; a candidate as good as the baseline {passes}"
-
-    @property
-    def _flips(self) -> str:
-        if self.flip_share is None:
-            return ""
-        return f"; if both were run again, the verdict would change in {100 * self.flip_share:.1f} % of cases"
+        text = ""
+        if self.required_topics is not None:
+            passes = f"passes with power {POWER:g} on about {self.required_topics:,} topics"
+            text = f"; a candidate as good as the baseline {passes}"
+        if self.flip_share is not None:
+            text += f"; if both were run again, the verdict would change in {100 * self.flip_share:.1f} % of cases"
+        return text
 
     def may_be(self, advantage: float) -> bool:
         """Whether the candidate may be ahead by this much: the other end of the interval does not exclude it."""
-        end, sign = (self.upper, -1.0) if self.lower_is_better else (self.lower, 1.0)
-        return bool(sign * self.difference + abs(self.difference - end) >= advantage)
+        sign = -1.0 if self.lower_is_better else 1.0
+        return bool(sign * self.difference + abs(self.difference - self._end) >= advantage)
 
     def to_dict(self) -> dict[str, Any]:
         """The row of JSON."""
@@ -215,7 +215,7 @@ def find_gates(
     design = design_of(table) if table.has_roles else None
 
     def estimator(contrasts: Contrasts) -> Estimator:
-        return Pairs(signed, contrasts) if design is None else ClusteredContrasts(signed, contrasts, design)
+        return Pairs(signed, contrasts) if design is None else RobustPairs(signed, contrasts, design)
 
     note = "" if design is None else " with robust standard errors"
     shares = np.full(len(scores), 1 / len(scores)) if design is None else design.shares
@@ -242,17 +242,14 @@ def decide_gates(
     _check_margins(gates, measure)
     pairs = _pairs(found.systems, comparison.baselines, candidates, repeats)
     place = {name: at for at, name in enumerate(found.systems)}
-    rank = {name: at for at, name in enumerate(comparison.systems)}
+    mean = dict(zip(comparison.systems, comparison.means.tolist(), strict=True))
     first, second = (np.array([place[pair[side]] for pair in pairs]) for side in (0, 1))
     differences = found.scores[:, first] - found.scores[:, second]
-    means = np.array([comparison.means[rank[baseline]] for _, baseline in pairs])
+    means = np.array([mean[baseline] for _, baseline in pairs])
     stream = sequence(seed, "gates", comparison.test, comparison.measure)
-    asked: dict[str, Any] = {
-        "test": comparison.test,
-        "correct": "none" if len(pairs) == 1 else (correct or "holm"),
-        "alpha": comparison.alpha,
-        "drawing": Drawing(resamples=comparison.resamples or RESAMPLES, seed=stream),
-    }
+    drawing = Drawing(resamples=comparison.resamples or RESAMPLES, seed=stream)
+    asked: dict[str, Any] = {"test": comparison.test, "alpha": comparison.alpha, "drawing": drawing}
+    asked["correct"] = "none" if len(pairs) == 1 else (correct or "holm")
     tiny = rounding(float(found.scores.min()), float(found.scores.max()))
     equal = (np.abs(differences) <= tiny).all(axis=0)
     verdicts: list[GateVerdict] = []

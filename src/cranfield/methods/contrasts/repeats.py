@@ -80,5 +80,5 @@ def flip_shares(
     again = replace(estimate, value=estimate.value + Contrasts(first, second, contrasts.factor).of(moved))
     decided = correction(correct)
     now = decided(estimate.p(GREATER, margin)) <= alpha
-    then = np.apply_along_axis(decided, 1, again.p(GREATER, margin)) <= alpha
+    then = decided(again.p(GREATER, margin)) <= alpha
     return FlipShares(share=(now != then).mean(axis=0), draws=draws)

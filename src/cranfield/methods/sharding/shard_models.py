@@ -454,7 +454,7 @@ def _check_request(
 def _mute_bootstrap(results: Sequence[ShardResult], resamples: int, alpha: float) -> Caution | None:
     """Warn if the bootstrap has too few resamples to be significant."""
     silent = [each for each in results if each.model == BOOTSTRAP and not each.significant.any()]
-    return too_few_resamples(resamples, len(silent[0].significant), "bh", alpha) if silent else None
+    return too_few_resamples(resamples, len(silent[0].significant), alpha) if silent else None
 
 
 def _with_warnings(study: ShardStudy, shards: Sequence[int], others: Sequence[Caution | None]) -> ShardStudy:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cranfield.errors import NoEffectError, RequestError
-from cranfield.methods.design.replicate_design import numbers_in_words
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.judging.label_design import FEWEST
 from cranfield.methods.judging.label_plan import LABEL_TESTS
@@ -20,17 +19,26 @@ from cranfield.methods.verification.batch_tests import (
     SAMPLING,
     TITLES,
     WITHIN,
-    BatchVerdicts,
+    BatchTest,
+    LabelledScores,
     Sums,
-    Test,
     make_test,
 )
 from cranfield.methods.verification.designs import Design
-from cranfield.methods.verification.judged_batches import JudgedNormalWorld, JudgedPilotWorld, JudgedTest, JudgedWorld
-from cranfield.methods.verification.populations import NormalWorld, PilotWorld, ReplicateWorld, World
+from cranfield.methods.verification.populations import (
+    JudgedNormalWorld,
+    JudgedPilotWorld,
+    JudgedWorld,
+    NormalWorld,
+    PilotWorld,
+    ReplicateWorld,
+    World,
+    best_and_worst,
+)
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable
+from cranfield.stats.pairs import pair_count
 from cranfield.stats.tails import anytime_interval, wilson_interval
 from cranfield.types import Array, Progress
 
@@ -52,127 +60,108 @@ ENOUGH, SHORT, UNDECIDED = "enough", "short", "undecided"
 
 @dataclass(frozen=True, eq=False)
 class BatchTask:
-    """Everything a batch needs but its number: it can be done anywhere, and comes out the same."""
+    """Everything a batch needs but its number: it can be done anywhere, and comes out the same.
 
-    world: World
-    test: Test
-    looks: tuple[int, ...]  # numbers of topics at which the test is run
+    ``looks`` are numbers of topics at which the test is run; with a judge, of those with human labels among
+    ``judged_topics`` or more. With ``power_only`` equal systems are left out.
+    """
+
+    world: World | JudgedWorld
+    test: BatchTest
+    looks: tuple[int, ...]
     seed: Seed
-    power_only: bool = False  # equal systems are left out
+    power_only: bool = False
     collections: int = BATCH
+    judged_topics: int = 0
+    difference: float = 0.0
 
     @property
     def work(self) -> int:
         """Multiplications for one collection under both truths: counted, so that it is the same on any machine."""
+        if isinstance(self.world, JudgedWorld):  # a resample of two label sets costs about twice as much
+            resamples, pairs = max(self.test.resamples, 1), pair_count(self.world.systems)
+            return 4 * max(self.judged_topics, self.looks[-1]) * pairs * resamples
         return 2 * self.looks[-1] * max(self.world.columns, self.products)
 
     @property
     def products(self) -> int:
         """Numbers that one collection adds to with every topic."""
-        return self.test.work_per_topic(self.world.systems)
+        return self.world.systems**2 if isinstance(self.world, JudgedWorld) else self.test.work_per_topic()
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many collections found it, found anything, found it reversed: looks × truths (differing, equal) × 3."""
+    """How many collections found it, found anything, found it reversed: looks × truths (differing, equal) × 3.
+
+    ``variances`` are sums over collections that differ: within systems, and residual.
+    """
 
     collections: int
     verdicts: Array
-    variances: Array  # sums over collections, differing: within systems, residual
+    variances: Array
+
+    @classmethod
+    def together(cls, parts: Sequence[Counts]) -> Counts:
+        """Those of several batches."""
+        verdicts, variances = (
+            np.sum([getattr(each, name) for each in parts], axis=0) for name in ("verdicts", "variances")
+        )
+        return cls(sum(part.collections for part in parts), verdicts, variances)
+
+    def power(self, look: int, confidence: float) -> CollectionRate:
+        """The share that found it at a look."""
+        return CollectionRate(int(self.verdicts[look, 0, 0]), self.collections, confidence)
 
 
 def run_batch(task: BatchTask, batch: int) -> Counts:
-    """One batch of collections, from streams of its own.
+    """One batch of collections, from streams of its own."""
+    verdicts, sums = np.zeros((len(task.looks), 2, 3), np.int64), Sums()
+    draw = _draw_judged if isinstance(task.world, JudgedWorld) else _draw
+    for at, tallies in enumerate(draw(task, batch, sums)):
+        for truth, tally in enumerate(tallies[:1] if task.power_only else tallies):
+            found = task.test.decide(tally, sequence(task.seed, "test", batch))
+            verdicts[at, truth] = [each.sum() for each in (found.found, found.anything, found.reversed)]
+    # A mean square of shards is that of their sum over √S; scores speak of their mean.
+    variances = np.array([sums.mean_square(names)[0].sum() / sums.shape[1] for names in (WITHIN, RESIDUAL)])
+    return Counts(task.collections, verdicts, variances)
+
+
+def _draw(task: BatchTask, batch: int, sums: Sums) -> Iterator[Sequence[Any]]:
+    """The tallies at every look, of systems that differ and of equal ones; ``sums`` gets those that differ.
 
     Topics are drawn in order, so that the first n are the same whatever the last look is: designs of different n are
     compared on the same random numbers.
     """
-    cast = task.world.cast(generator(task.seed, "systems", batch), task.collections)
+    world: Any = task.world
+    cast = world.cast(generator(task.seed, "systems", batch), task.collections)
     rng = generator(task.seed, "topics", batch)
-    test = task.test.for_batch(batch)
-    tallies = [test.tally() for _ in range(1 if task.power_only else 2)]
-    extra = tallies[0] if isinstance(tallies[0], Sums) else Sums()
-    step = max(1, _SCORES // (task.collections * task.world.columns))
-    verdicts = np.zeros((len(task.looks), 2, 3), np.int64)
-    done = 0
-    for at, look in enumerate(task.looks):
+    own: Any = task.test.tally()
+    differing, equal = (sums if isinstance(own, Sums) else own), task.test.tally()
+    step, done = max(1, _SCORES // (task.collections * world.columns)), 0
+    for look in task.looks:
         while done < look:
             count = min(step, look - done)
-            both = task.world.scores(rng, cast, count)
-            for tally, scores in zip(tallies, both, strict=False):
-                tally.add(scores)
-            if extra is not tallies[0]:
-                extra.add(both[0])
+            scores = world.scores(rng, cast, count)
+            differing.add(scores[0])
+            if differing is not sums:
+                sums.add(scores[0])
+            if not task.power_only:
+                equal.add(scores[1])
             done += count
-        for truth, tally in enumerate(tallies):
-            verdicts[at, truth] = _counted(test.decide(tally))
-    # A mean square of shards is that of their sum over √S; scores speak of their mean.
-    variances = np.array([extra.mean_square(names)[0].sum() / extra.shape[1] for names in (WITHIN, RESIDUAL)])
-    return Counts(task.collections, verdicts, variances)
+        yield differing, equal
 
 
-@dataclass(frozen=True, eq=False)
-class JudgedTask:
-    """The same of a design with a judge: ``looks`` are topics with human labels, among ``judged_topics`` or more."""
-
-    world: JudgedWorld
-    test: JudgedTest
-    difference: float
-    judged_topics: int
-    looks: tuple[int, ...]
-    seed: Seed
-    power_only: bool = False
-    collections: int = BATCH
-
-    @property
-    def work(self) -> int:
-        """As that of `BatchTask`; a resample of two label sets costs about twice as much."""
-        systems = self.world.systems
-        resamples = self.test.resamples if self.test.name == "max-t" else 1
-        return 4 * max(self.judged_topics, self.looks[-1]) * systems * (systems - 1) // 2 * resamples
-
-    @property
-    def products(self) -> int:
-        """Numbers that one collection adds to with every topic."""
-        return self.world.systems**2
-
-
-def run_judged_batch(task: JudgedTask, batch: int) -> Counts:
-    """One batch of collections with two label sets, from streams of its own."""
+def _draw_judged(task: BatchTask, batch: int, sums: Sums) -> Iterator[Sequence[Any]]:
+    """The same of collections with two label sets."""
+    world: Any = task.world
     streams = [generator(task.seed, word, batch) for word in ("systems", "judge", "topics")]
-    cast = task.world.cast(streams[0], BATCH)
-    most = task.looks[-1]
-    equal, judge = task.world.scores(streams[1], streams[2], cast, most, max(most, task.judged_topics))
-    shift = np.zeros(cast.shape[1])
-    shift[0], shift[1] = task.difference / 2, -task.difference / 2
-    differing = equal + shift
-    verdicts = np.zeros((len(task.looks), 2, 3), np.int64)
-    for at, n in enumerate(task.looks):
-        among = judge[: max(n, task.judged_topics)]
-        for truth, human in enumerate((differing,) if task.power_only else (differing, equal)):
-            found = task.test.decide(human[:n], among, sequence(task.seed, "test", batch))
-            verdicts[at, truth] = _counted(found)
-    sums = Sums()
+    cast, most = world.cast(streams[0], task.collections), task.looks[-1]
+    equal, judge = world.scores(streams[1], streams[2], cast, most, max(most, task.judged_topics))
+    differing = equal + best_and_worst(world.systems, task.difference)
     sums.add(differing[..., np.newaxis])
-    return Counts(BATCH, verdicts, np.array([sums.mean_square(names)[0].sum() for names in (WITHIN, RESIDUAL)]))
-
-
-def run_task(task: BatchTask | JudgedTask, batch: int) -> Counts:
-    """One batch of either kind."""
-    return run_judged_batch(task, batch) if isinstance(task, JudgedTask) else run_batch(task, batch)
-
-
-def _counted(found: BatchVerdicts) -> list[int]:
-    return [int(each.sum()) for each in (found.found, found.anything, found.reversed)]
-
-
-def _together(parts: Iterable[Counts]) -> Counts:
-    all_parts = list(parts)
-    return Counts(
-        sum(part.collections for part in all_parts),
-        np.sum([part.verdicts for part in all_parts], axis=0),
-        np.sum([part.variances for part in all_parts], axis=0),
-    )
+    for n in task.looks:
+        among = judge[: max(n, task.judged_topics)]
+        yield [LabelledScores(human[:n], among) for human in (differing, equal)]
 
 
 # --- results
@@ -247,16 +236,12 @@ class Verification:
         return self.power.collections
 
     def to_dict(self) -> dict[str, Any]:
+        """The row of JSON."""
         row = self.design.to_dict() | {"world": self.world, "collections": self.collections}
-        for name, rate in (
-            ("achieved_power", self.power),
-            ("anything", self.anything),
-            ("error_rate", self.error),
-            ("reversed", self.reversed),
-        ):
-            lower, upper = rate.interval
+        rates = {"achieved_power": self.power, "anything": self.anything, "error_rate": self.error}
+        for name, rate in {**rates, "reversed": self.reversed}.items():
             prefix = "" if name == "achieved_power" else f"{name}_"
-            row |= {name: rate.rate, f"{prefix}lower": lower, f"{prefix}upper": upper}
+            row |= {name: rate.rate, f"{prefix}lower": rate.interval[0], f"{prefix}upper": rate.interval[1]}
         anytime = self.power.anytime
         return row | {
             "anytime_lower": anytime[0],
@@ -271,79 +256,6 @@ class Verification:
             "left_out": len(self.left_out),
             "seed": self.seed,
         }
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """One row, as a data frame."""
-        from cranfield.scores.frames import rows_frame
-
-        return rows_frame([self.to_dict()], backend)
-
-    def summary(self) -> str:
-        """Return the result in sentences."""
-        design, (lower, upper) = self.design, self.power.interval
-        meant = "" if math.isnan(design.promised_power) else f" (the formula says {design.promised_power:.2f})"
-        among, estimator = "", ""
-        if design.judged_topics:
-            among = f" labelled by people among {design.judged_topics:,} labelled by the model"
-            estimator = f"regression estimator, r = {design.judge_correlation:.4g}; "
-        numbers = f"{design.topics:,} topics{among}"
-        if design.replicates is not None:
-            numbers = numbers_in_words(
-                design.replicates.structure, {**design.replicates.to_dict(), "topics": design.topics}
-            )
-        text = (
-            f"{numbers} were planned for a power of {design.power:g}{meant}; "
-            f"{self.collections:,} collections of {self.world} give {self.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
-            f"({estimator}{TITLES[design.test]}). "
-        )
-        within = self.tolerance
-        text += {
-            ENOUGH: "They are enough" + ("." if lower >= design.power else f" to within {within:g}."),
-            SHORT: "They are not enough.",
-            UNDECIDED: "This does not decide whether they are enough: simulate more collections, or allow a larger "
-            "tolerance.",
-        }[self.verdict]
-        return text + self._needed_sentence() + self._error_sentence() + self._size_sentence()
-
-    def _size_sentence(self) -> str:
-        """What fewer collections than usual mean; empty where the usual number was allowed."""
-        if self.most_collections >= MOST_COLLECTIONS:
-            return ""
-        error = math.sqrt(self.power.rate * (1 - self.power.rate) / self.collections)
-        return f" Monte Carlo standard error of the power: {error:.3f} (at most {self.most_collections:,} collections)."
-
-    def _needed_sentence(self) -> str:
-        if not self.curve:
-            return ""
-        if self.topics_needed is None:
-            return f" Nor are {self.curve[-1].topics:,}."
-        span = _span(self.needed_lower, self.needed_upper)
-        if self.verdict == SHORT:
-            return f" {self.topics_needed:,} are ({span})."
-        if self.needed_upper is not None and self.needed_upper < self.design.topics:
-            return f" {self.topics_needed:,} would do ({span})."
-        return ""
-
-    def _error_sentence(self) -> str:
-        # When drawing stopped depended on what was drawn, so that only this interval bounds a wrong claim.
-        low, high = self.error.anytime
-        holds = (
-            f"in agreement with α = {self.design.alpha:g}"
-            if low <= self.design.alpha <= high
-            else (
-                f"above the nominal α = {self.design.alpha:g}"
-                if low > self.design.alpha
-                else f"below the nominal α = {self.design.alpha:g}"
-            )
-        )
-        rate = f"{self.error.rate:.3f} [{low:.3f}, {high:.3f}; anytime-valid]"
-        return f" Family-wise error rate with equal systems: {rate}, {holds}."
-
-
-def _span(low: int | None, high: int | None) -> str:
-    if high is None:
-        return f"{low:,} or more"
-    return f"between {low:,} and {high:,}"
 
 
 # --- running
@@ -394,56 +306,69 @@ def verify(
     _check(design, collections, tolerance, confidence)
     if progress is not None:
         progress(0, 1)  # fitting the pilot is not counted
-    # Measures have collections of their own; designs for one measure are tried on the same ones.
-    stream = sequence(seed, "verify", design.measure)
-    task: BatchTask | JudgedTask
-    left_out: tuple[str, ...] = ()
-    if design.judged_topics:
-        _check_unsimulated(margins, dependence)
-        task = _judged_task(design, pilot, resamples, stream)
-    elif isinstance(pilot, JudgedScores):
-        raise RequestError("this design has no judge", fix="Give its `judged_topics` and `judge_correlation`.")
-    else:
-        world, left_out = make_world(design, pilot, margins=margins, dependence=dependence, seed=seed)
-        given: dict[str, Any] = {"alpha": design.alpha, "systems": design.systems, "sides": design.sides}
-        test = make_test(design.test, **given, resamples=resamples, seed=stream)
-        task = BatchTask(world, test, (design.topics,), stream)
+    task, left_out = _task(design, pilot, margins, dependence, resamples, seed)
     _check_work(task, design)
     task = replace(task, collections=_collections_per_task(task.work))
     most = default_collections(task.work) if collections is None else collections
-    reached = _Reached(progress, math.ceil(most / task.collections) * task.collections)
-    if search:
-        reached.total += _search_collections(task, most) * _EXPECTED_LOOKS // 2
-    found, verdict = _rounds(task, design.power, most, tolerance, confidence, workers, reached)
+    planned = math.ceil(most / task.collections) * task.collections
+    searched = _search_collections(task, most) * _EXPECTED_LOOKS // 2 if search else 0
+    run = _Run(task, confidence, workers, progress, planned + searched)
+    counts, verdict = run.rounds(design.power, most, tolerance)
     curve: tuple[Look, ...] = ()
-    needed: tuple[int | None, int | None, int | None] = (None, None, None)
     if search:
-        reached.skip_to(math.ceil(most / task.collections) * task.collections)
-        batches = _search_collections(task, found.collections) // task.collections
-        curve, needed = _search(task, design, batches, confidence, workers, reached)
-    reached.finish()
-    arms = [[CollectionRate(int(count), found.collections, confidence) for count in arm] for arm in found.verdicts[0]]
-    within, residual = found.variances / found.collections
+        run.skip_to(planned)
+        curve = run.search(design, _search_collections(task, counts.collections) // task.collections)
+    run.skip_to(run.total)
+    needed, lower, upper = (_first(curve, design.power, side) for side in ("rate", "upper", "lower"))
+    rates = [
+        [CollectionRate(int(count), counts.collections, confidence) for count in arm] for arm in counts.verdicts[0]
+    ]
+    within, residual = counts.variances / counts.collections
     return Verification(
         design=design,
         world=task.world.title,
-        power=arms[0][0],
-        anything=arms[0][1],
-        error=arms[1][1],
-        reversed=arms[0][2],
+        power=rates[0][0],
+        anything=rates[0][1],
+        error=rates[1][1],
+        reversed=rates[0][2],
         verdict=verdict,
         tolerance=tolerance,
         confidence=confidence,
         simulated_variance=float(within),
         residual_variance=float(residual),
-        topics_needed=needed[0],
-        needed_lower=needed[1],
-        needed_upper=needed[2],
+        topics_needed=needed,
+        needed_lower=lower,
+        needed_upper=upper,
         curve=curve,
         left_out=left_out,
         most_collections=most,
         seed=seed,
     )
+
+
+def _task(
+    design: Design,
+    pilot: ScoreTable | JudgedScores | None,
+    margins: str | None,
+    dependence: str | None,
+    resamples: int | None,
+    seed: int,
+) -> tuple[BatchTask, tuple[str, ...]]:
+    """What is simulated, at the topics of the design, and the pilot's systems that cannot take part."""
+    # Measures have collections of their own; designs for one measure are tried on the same ones.
+    stream = sequence(seed, "verify", design.measure)
+    world: World | JudgedWorld
+    left_out: tuple[str, ...] = ()
+    if design.judged_topics:
+        _check_judged(design, margins, dependence, resamples)
+        world = _judged_world(design, pilot)
+    elif isinstance(pilot, JudgedScores):
+        raise RequestError("this design has no judge", fix="Give its `judged_topics` and `judge_correlation`.")
+    else:
+        world, left_out = make_world(design, pilot, margins=margins, dependence=dependence, seed=seed)
+    test = make_test(design.test, alpha=design.alpha, systems=design.systems, sides=design.sides, resamples=resamples)
+    task = BatchTask(world, test, (design.topics,), stream)
+    return replace(task, judged_topics=design.judged_topics or 0, difference=design.difference), left_out
 
 
 def make_world(
@@ -456,7 +381,12 @@ def make_world(
 ) -> tuple[World, tuple[str, ...]]:
     """Normal scores without a pilot, topics like its own with one; and the pilot's systems that cannot take part."""
     if design.replicates is not None:
-        return _replicate_world(design, pilot, margins, dependence), ()
+        if pilot is not None or margins is not None or dependence is not None:
+            raise RequestError(
+                "a design with replicates is simulated from its components",
+                fix="Leave out the scores, `margins` and `dependence`.",
+            )
+        return ReplicateWorld(design.systems, design.difference, design.replicates), ()
     if pilot is not None:
         if max(1, len(pilot.shards)) != design.shards:
             raise RequestError(
@@ -477,64 +407,34 @@ def make_world(
     return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
 
 
-def _replicate_world(
-    design: Design, pilot: ScoreTable | None, margins: str | None, dependence: str | None
-) -> ReplicateWorld:
-    """Scores with the components of a design."""
-    assert design.replicates is not None
-    if pilot is not None or margins is not None or dependence is not None:
-        raise RequestError(
-            "a design with replicates is simulated from its components",
-            fix="Leave out the scores, `margins` and `dependence`.",
-        )
-    return ReplicateWorld(
-        systems=design.systems,
-        difference=design.difference,
-        structure=design.replicates.structure,
-        components=design.replicates.components,
-        items=design.replicates.items,
-        repeats=design.replicates.repeats,
-    )
-
-
-def _check_unsimulated(margins: str | None, dependence: str | None) -> None:
+def _check_judged(design: Design, margins: str | None, dependence: str | None, resamples: int | None) -> None:
     if margins is not None or dependence is not None:
         raise NoEffectError(
             "`margins` and `dependence` have no effect on a design with a judge",
             parameter="dependence" if margins is None else "margins",
             fix="Leave them out: topics of a pilot are drawn as they are.",
         )
-
-
-def _judged_task(
-    design: Design, pilot: ScoreTable | JudgedScores | None, resamples: int | None, stream: Seed
-) -> JudgedTask:
-    """What a design with a judge is simulated by."""
     if design.test not in LABEL_TESTS:
         raise RequestError(
             f"there is no corrected comparison by {TITLES[design.test]}",
             fix=f"Choose one of: {', '.join(LABEL_TESTS)}.",
         )
+    if resamples is not None and design.test != "max-t":
+        raise RequestError(f"{TITLES[design.test]} draws no resamples", fix="Leave out `resamples`.")
     if design.topics > design.judged_topics or design.topics < FEWEST:
         raise RequestError(
             f"{design.topics} topics labelled by people among {design.judged_topics} labelled by the model are no "
             "design",
             fix=f"Have {FEWEST} topics or more labelled by people, and at least as many by the model.",
         )
-    test = JudgedTest(name=design.test, alpha=design.alpha, sides=design.sides)
-    if resamples is not None:
-        if design.test != "max-t":
-            raise RequestError(f"{TITLES[design.test]} draws no resamples", fix="Leave out `resamples`.")
-        test = replace(test, resamples=resamples)
-    world: JudgedWorld
+
+
+def _judged_world(design: Design, pilot: ScoreTable | JudgedScores | None) -> JudgedWorld:
     if pilot is not None:
         scores = pilot.of(pilot.measures[0]) if isinstance(pilot, ScoreTable) else pilot
-        world = JudgedPilotWorld.of(scores, design.systems, design.judge_correlation)
-    else:
-        world = JudgedNormalWorld(
-            systems=design.systems, sd=math.sqrt(design.variance), correlation=design.judge_correlation
-        )
-    return JudgedTask(world, test, design.difference, design.judged_topics, (design.topics,), stream)
+        return JudgedPilotWorld.of(scores, design.systems, design.judge_correlation)
+    sd = math.sqrt(design.variance)
+    return JudgedNormalWorld(systems=design.systems, sd=sd, correlation=design.judge_correlation)
 
 
 def default_collections(work: int) -> int:
@@ -546,7 +446,7 @@ def default_collections(work: int) -> int:
     return max(LEAST_COLLECTIONS, min(MOST_COLLECTIONS, DEFAULT_WORK // max(work, 1)))
 
 
-def _check_work(task: BatchTask | JudgedTask, design: Design) -> None:
+def _check_work(task: BatchTask, design: Design) -> None:
     """Refuse a design of which even the fewest collections take too long, or too much memory."""
     work = LEAST_COLLECTIONS * task.work
     if work <= MOST_WORK and task.products <= MOST_PRODUCTS:
@@ -564,29 +464,10 @@ def _collections_per_task(work: int) -> int:
     return next((size for size in (BATCH, 125, 50, 25) if size * work <= _TASK_WORK), 10)
 
 
-def _search_collections(task: BatchTask | JudgedTask, simulated: int) -> int:
+def _search_collections(task: BatchTask, simulated: int) -> int:
     """Collections for each number of topics of the search: those of whole tasks, with at most `DEFAULT_WORK` in all."""
     allowed = max(LEAST_COLLECTIONS // 4, DEFAULT_WORK // (max(task.work, 1) * _EXPECTED_LOOKS // 2))
     return max(task.collections, min(simulated, 8 * BATCH, allowed) // task.collections * task.collections)
-
-
-class _Reached:
-    """How many collections are done of all that are expected; it never falls."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-
-    def step(self, collections: float) -> None:
-        """Some more are done; if more than expected, a little stays to do."""
-        self.skip_to(min(self.done + max(1, int(collections)), self.total - 1))
-
-    def skip_to(self, done: int) -> None:
-        self.done = max(self.done, done)
-        if self.progress is not None:
-            self.progress(self.done, self.total)
-
-    def finish(self) -> None:
-        self.skip_to(self.total)
 
 
 def _check(design: Design, collections: int | None, tolerance: float, confidence: float) -> None:
@@ -604,78 +485,64 @@ def _check(design: Design, collections: int | None, tolerance: float, confidence
         raise RequestError("tolerance and confidence are shares", fix="0.02 and 0.95 are usual.")
 
 
-def _rounds(
-    task: BatchTask | JudgedTask,
-    power: float,
-    collections: int,
-    tolerance: float,
-    confidence: float,
-    workers: int | None,
-    reached: _Reached,
-) -> tuple[Counts, str]:
-    """Rounds of batches, as long as they do not decide; which batches a round has depends on nothing but its number."""
-    size = task.collections
-    most, first_round = math.ceil(collections / size), _FIRST * BATCH // size
-    parts: list[Counts] = []
-    verdict = UNDECIDED
-    while len(parts) < most and verdict == UNDECIDED:
-        until = min(max(first_round, len(parts) + max(first_round, len(parts) // 2)), most)
-        new = range(len(parts), until)
-        parts += tasks(run_task, new, shared=task, workers=workers, progress=lambda done, _: reached.step(size))
-        found = _together(parts)
-        verdict = _verdict(found, power, tolerance, confidence)
-    return found, verdict
+class _Run:
+    """Batches of one task, and how many collections are done of all that are expected, which never falls."""
 
+    def __init__(
+        self, task: BatchTask, confidence: float, workers: int | None, progress: Progress | None, total: int
+    ) -> None:
+        self.task, self.confidence, self.workers = task, confidence, workers
+        self.progress, self.total, self.done = progress, total, 0
 
-def _verdict(found: Counts, power: float, tolerance: float, confidence: float) -> str:
-    lower, upper = anytime_interval(int(found.verdicts[0, 0, 0]), found.collections, confidence=confidence)
-    if lower >= power - tolerance:
-        return ENOUGH
-    return SHORT if upper < power else UNDECIDED
+    def skip_to(self, done: int) -> None:
+        self.done = max(self.done, done)
+        if self.progress is not None:
+            self.progress(self.done, self.total)
 
+    def _batches(self, task: BatchTask, numbers: range, size: float) -> list[Counts]:
+        """Some batches, each worth as many collections; if there are more than expected, a little stays to do."""
 
-# --- the number of topics that is enough
+        def step(*_: int) -> None:
+            self.skip_to(min(self.done + max(1, int(size)), self.total - 1))
 
+        return [*tasks(run_batch, numbers, shared=task, workers=self.workers, progress=step)]
 
-def _search(
-    task: BatchTask | JudgedTask,
-    design: Design,
-    batches: int,
-    confidence: float,
-    workers: int | None,
-    reached: _Reached,
-) -> tuple[tuple[Look, ...], tuple[int | None, int | None, int | None]]:
-    """Power against topics around the target: first apart, then ever closer, on the same collections grown longer."""
-    seen: dict[int, CollectionRate] = {}
+    def rounds(self, power: float, collections: int, tolerance: float) -> tuple[Counts, str]:
+        """Rounds of batches until they decide; which batches a round has depends on nothing but its number."""
+        size = self.task.collections
+        most, first_round = math.ceil(collections / size), _FIRST * BATCH // size
+        parts: list[Counts] = []
+        verdict = UNDECIDED
+        while len(parts) < most and verdict == UNDECIDED:
+            until = min(max(first_round, len(parts) + max(first_round, len(parts) // 2)), most)
+            parts += self._batches(self.task, range(len(parts), until), size)
+            counts = Counts.together(parts)
+            lower, upper = counts.power(0, self.confidence).anytime
+            verdict = ENOUGH if lower >= power - tolerance else SHORT if upper < power else UNDECIDED
+        return counts, verdict
 
-    def look(topics: Iterable[int]) -> None:
-        new = tuple(sorted(set(topics) - set(seen)))
-        if not new:
-            return
-        wide = task.collections * len(new) / 2  # one truth of two
-        searched = replace(task, looks=new, power_only=True)
-        counts = _together(
-            tasks(
-                run_task, range(batches), shared=searched, workers=workers, progress=lambda done, _: reached.step(wide)
-            )
-        )
-        for at, n in enumerate(new):
-            seen[n] = CollectionRate(int(counts.verdicts[at, 0, 0]), counts.collections, confidence)
+    def search(self, design: Design, batches: int) -> tuple[Look, ...]:
+        """Power against topics around the target: first apart, then ever closer, on the same collections grown."""
+        seen: dict[int, CollectionRate] = {}
 
-    look(_between(max(2, design.topics // 8), design.topics, 9))
-    highest = design.topics
-    while highest < MOST_TOPICS and (last := seen[highest]).interval[0] < design.power:
-        # Far in great steps, and past the target in small ones, until there is no doubt.
-        lowest, highest = (
-            highest,
-            min(max(highest + 1, int(highest * (2 if last.rate < design.power else 1.15))), MOST_TOPICS),
-        )
-        look(_between(lowest, highest, 3))
-    while (gap := _bracket(seen, design.power)) is not None and gap[1] - gap[0] > 1:
-        look(_between(*gap, 8))
-    curve = tuple(Look(n, seen[n]) for n in sorted(seen))
-    ends = [_first(curve, design.power, side) for side in ("rate", "upper", "lower")]
-    return curve, (ends[0], ends[1], ends[2])
+        def look(topics: Iterable[int]) -> None:
+            new = tuple(sorted(set(topics) - set(seen)))
+            if new:
+                size = self.task.collections * len(new) / 2  # one truth of two
+                searched = replace(self.task, looks=new, power_only=True)
+                counts = Counts.together(self._batches(searched, range(batches), size))
+                seen.update({n: counts.power(at, self.confidence) for at, n in enumerate(new)})
+
+        look(_between(max(2, design.topics // 8), design.topics, 9))
+        highest = design.topics
+        while highest < MOST_TOPICS and (last := seen[highest]).interval[0] < design.power:
+            # Far in great steps, and past the target in small ones, until there is no doubt.
+            further = max(highest + 1, int(highest * (2 if last.rate < design.power else 1.15)))
+            lowest, highest = highest, min(further, MOST_TOPICS)
+            look(_between(lowest, highest, 3))
+        while (gap := _bracket(seen, design.power)) is not None and gap[1] - gap[0] > 1:
+            look(_between(*gap, 8))
+        return tuple(Look(n, seen[n]) for n in sorted(seen))
 
 
 def _between(low: int, high: int, count: int) -> list[int]:

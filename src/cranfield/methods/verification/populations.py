@@ -1,44 +1,32 @@
 """Where collections are drawn from: normal scores as the formulas take them, or topics like those of a pilot.
 
-A world gives the scores of many collections at once, topic by topic, under two truths: the systems differ as the design
-says (the first is best, the second worst, the others half way), or not at all. Both come from the same random numbers.
+A world says which systems play in each collection (``cast``), and gives the scores of many collections at once, topic
+by topic, under two truths: the systems differ as the design says (the first is best, the second worst, the others half
+way), or not at all. Both come from the same random numbers. With a judge it gives the human scores of equal systems,
+and those of the judge on these topics and more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.replicate_design import Structure
+from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.simulation.dependence import GaussianCopula, RowCopula, VineCopula
 from cranfield.methods.simulation.marginals import Marginal, move
 from cranfield.methods.simulation.simulator import MarginTable, Simulator
-from cranfield.methods.variance.replicate_components import Components
+from cranfield.methods.variance.components import squares
+from cranfield.methods.verification.designs import Replicates
 from cranfield.types import Array
 
 Random = np.random.Generator
 
 
-class World(Protocol):
-    """What verification needs of a world; ``columns`` is how many scores a topic costs."""
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def systems(self) -> int: ...
-
-    @property
-    def columns(self) -> int: ...
-
-    def cast(self, rng: Random, collections: int) -> Array:
-        """Which systems play in each collection."""
-
-    def scores(self, rng: Random, cast: Array, topics: int) -> tuple[Array, Array]:
-        """The next topics of every collection, topics × collections × systems × shards: differing, and equal."""
+def best_and_worst(systems: int, difference: float) -> Array:
+    """How far the true mean of every system is from that of most: the first is best, the second worst."""
+    return np.array([difference / 2, -difference / 2, *[0.0] * (systems - 2)])
 
 
 @dataclass(frozen=True)
@@ -55,17 +43,24 @@ class NormalWorld:
         return self.systems
 
     def cast(self, rng: Random, collections: int) -> Array:
-        return np.broadcast_to(np.arange(self.systems), (collections, self.systems))
+        return _everyone(self.systems, collections)
 
     def scores(self, rng: Random, cast: Array, topics: int) -> tuple[Array, Array]:
         equal = rng.standard_normal((topics, *cast.shape, 1))
         equal *= self.sd
-        shift = np.zeros((self.systems, 1))
-        shift[0], shift[1] = self.difference / 2, -self.difference / 2
-        return equal + shift, equal
+        return equal + best_and_worst(self.systems, self.difference)[:, np.newaxis], equal
 
 
-@dataclass(frozen=True, kw_only=True)
+def _everyone(systems: int, collections: int) -> Array:
+    return np.broadcast_to(np.arange(systems), (collections, systems))
+
+
+def _some_of(rng: Random, players: int, systems: int, collections: int) -> Array:
+    """Other systems in every collection."""
+    return np.asarray(rng.random((collections, players)).argsort(axis=1, kind="stable")[:, :systems])
+
+
+@dataclass(frozen=True)
 class ReplicateWorld:
     """Normal scores of units with items and repeats, all of them drawn; a system has half the variance of a difference.
 
@@ -74,34 +69,31 @@ class ReplicateWorld:
 
     systems: int
     difference: float
-    structure: Structure
-    components: Components
-    items: int
-    repeats: int
+    replicates: Replicates
     title: str = "normal scores with replicates"
 
     @property
     def columns(self) -> int:
-        return self.systems * self.items * self.repeats
+        return self.systems * self.replicates.items * self.replicates.repeats
 
     def cast(self, rng: Random, collections: int) -> Array:
         """The effects of what all units share, collections × systems × items or repeats."""
-        levels = {"items": self.items, "repeats": self.repeats, "": 1}[self.structure.shared]
-        sd = np.sqrt(self.components.shared_variance / 2)
+        shared = self.replicates.structure.shared
+        levels = getattr(self.replicates, shared) if shared else 1
+        sd = np.sqrt(self.replicates.components.shared_variance / 2)
         return np.asarray(sd * rng.standard_normal((collections, self.systems, levels)))
 
     def scores(self, rng: Random, cast: Array, topics: int) -> tuple[Array, Array]:
-        shape = (topics, len(cast), self.systems)
-        sds = [np.sqrt(getattr(self.components, name) / 2) for name in ("between", "within", "repeat_variance")]
-        whole = sds[2] * rng.standard_normal((*shape, self.items, self.repeats))
-        whole += sds[1] * rng.standard_normal((*shape, self.items, 1))
+        shape, units = (topics, len(cast), self.systems), (self.replicates.items, self.replicates.repeats)
+        names = ("between", "within", "repeat_variance")
+        between, within, repeat = (np.sqrt(getattr(self.replicates.components, name) / 2) for name in names)
+        whole = repeat * rng.standard_normal((*shape, *units))
+        whole += within * rng.standard_normal((*shape, units[0], 1))
         # Means over what the test does not keep apart.
-        kept = {"items": 4, "repeats": 3}.get(self.structure.shared, (3, 4))
-        equal = whole.mean(axis=kept).reshape(*shape, -1) + cast
-        equal += sds[0] * rng.standard_normal((*shape, 1))
-        shift = np.zeros((self.systems, 1))
-        shift[0], shift[1] = self.difference / 2, -self.difference / 2
-        return equal + shift, equal
+        averaged = {"items": 4, "repeats": 3}.get(self.replicates.structure.shared, (3, 4))
+        equal = whole.mean(axis=averaged).reshape(*shape, -1) + cast
+        equal += between * rng.standard_normal((*shape, 1))
+        return equal + best_and_worst(self.systems, self.difference)[:, np.newaxis], equal
 
 
 FARTHEST = 2.0
@@ -151,8 +143,7 @@ class PilotWorld:
         return max(self.copula.inputs, len(self.players) * self.shards)
 
     def cast(self, rng: Random, collections: int) -> Array:
-        order = rng.random((collections, len(self.players))).argsort(axis=1, kind="stable")
-        return np.asarray(order[:, : self.systems])
+        return _some_of(rng, len(self.players), self.systems, collections)
 
     def scores(self, rng: Random, cast: Array, topics: int) -> tuple[Array, Array]:
         collections = len(cast)
@@ -204,3 +195,80 @@ def _moved(simulator: Simulator, system: int, means: tuple[float, ...]) -> list[
         return [move(mine, mean) for mean in means]
     except RequestError:  # nothing like these scores has such a mean
         return None
+
+
+# --- with a judge
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedNormalWorld:
+    """Independent normal scores; those of the judge correlate with the human ones by r, and so do differences."""
+
+    systems: int
+    sd: float
+    correlation: float
+    title: str = "normal scores"
+
+    def cast(self, rng: Random, collections: int) -> Array:
+        return _everyone(self.systems, collections)
+
+    def scores(self, judge: Random, human: Random, cast: Array, topics: int, judged_topics: int) -> tuple[Array, Array]:
+        e = judge.standard_normal((judged_topics, *cast.shape))
+        own = human.standard_normal((topics, *cast.shape))
+        d = self.correlation * e[:topics] + np.sqrt(1 - self.correlation**2) * own
+        return self.sd * d, self.sd * e
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JudgedPilotWorld:
+    """Topics of a pilot, drawn with replacement; human scores are moved to equal means.
+
+    The judge's scores stay as they are, with whatever bias the judge has; without any, the judge has the human scores
+    with so much normal ``noise`` that differences correlate by ``correlation`` on average. Every collection has systems
+    drawn anew.
+    """
+
+    human: Array
+    judge: Array | None
+    systems: int
+    correlation: float = 1.0
+    noise: float = 0.0
+    title: str = "topics drawn from the pilot"
+
+    @classmethod
+    def of(cls, pilot: JudgedScores | Array, systems: int, correlation: float = 1.0) -> JudgedPilotWorld:
+        """The world of the topics that have both label sets, or of human scores (topics × systems) alone."""
+        human = pilot.human if isinstance(pilot, JudgedScores) else pilot
+        if human.shape[1] < systems:
+            raise RequestError(
+                f"the pilot has {human.shape[1]} systems, and {systems} are to be compared",
+                fix=f"Compare {human.shape[1]} or fewer, or leave out the pilot for normal scores.",
+            )
+        equal = _unbiased(human - human.mean(axis=0)) + human.mean()
+        if isinstance(pilot, JudgedScores):
+            return cls(human=equal, judge=_unbiased(pilot.judge_beside_human), systems=systems)
+        noise = float(np.sqrt((1 - correlation**2) * squares(human).residual))
+        return cls(human=equal, judge=None, systems=systems, correlation=correlation, noise=noise)
+
+    def cast(self, rng: Random, collections: int) -> Array:
+        return _some_of(rng, self.human.shape[1], self.systems, collections)
+
+    def scores(self, judge: Random, human: Random, cast: Array, topics: int, judged_topics: int) -> tuple[Array, Array]:
+        rows = judge.integers(0, len(self.human), (judged_topics, len(cast), 1))
+        scores = self.human[rows[:topics], cast]
+        if self.judge is not None:
+            return scores, self.judge[rows, cast]
+        all_topics = self.human[rows, cast]
+        return scores, self.correlation * all_topics + self.noise * judge.standard_normal(all_topics.shape)
+
+
+def _unbiased(scores: Array) -> Array:
+    """Scores whose variance over the topics themselves is the unbiased estimate of the variance."""
+    mean = scores.mean(axis=0)
+    return np.asarray(mean + np.sqrt(len(scores) / (len(scores) - 1)) * (scores - mean))
+
+
+World = NormalWorld | ReplicateWorld | PilotWorld
+"""``scores`` are topics × collections × systems × shards, differing and equal; ``columns`` is what a topic costs."""
+JudgedWorld = JudgedNormalWorld | JudgedPilotWorld
+"""``scores`` are topics × collections × systems, under human labels and under those of the judge."""
