@@ -12,8 +12,8 @@ import sys
 
 import numpy as np
 
-from cranfield.methods.contrasts.anova import decompose
-from cranfield.methods.contrasts.tukey import tukey
+from cranfield.methods.sharding.anova import decompose
+from cranfield.methods.sharding.model_tests import tukey
 from cranfield.methods.sharding.shard_models import error_term
 from cranfield.runtime.random import generator
 

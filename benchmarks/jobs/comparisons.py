@@ -21,7 +21,7 @@ def scores(systems: int = SYSTEMS) -> Array:
 
 
 def tukey_ours() -> None:
-    from cranfield.methods.contrasts import anova, decompose, model_error, tukey
+    from cranfield.methods.sharding import anova, decompose, model_error, tukey
     from cranfield.stats import studentized
 
     found = decompose(scores())
@@ -58,7 +58,7 @@ MD6_SHAPE = sized((50, 50, 10), (4, 3, 3))  # the most that statsmodels' route h
 
 
 def md6_ours(*shape: str) -> None:
-    from cranfield.methods.contrasts import anova, decompose
+    from cranfield.methods.sharding import anova, decompose
 
     table = np.random.default_rng(1).random(tuple(map(int, shape)) or MD6_SHAPE)
 

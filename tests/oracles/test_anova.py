@@ -11,10 +11,11 @@ import numpy.typing as npt
 import pytest
 
 from cranfield import ScoreTable
-from cranfield.methods.contrasts import MODELS, anova, compare, decompose
+from cranfield.methods.contrasts import compare
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import CORRECTIONS
 from cranfield.methods.contrasts.rank_tests import sign, wilcoxon
+from cranfield.methods.sharding import MODELS, anova, decompose
 
 Array = npt.NDArray[Any]
 R = Path(__file__).parent / "r"

@@ -13,13 +13,14 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield import InputError, RequestError, ScoreTable
-from cranfield.methods.contrasts import MODELS, anova, compare, comparing, decompose
+from cranfield.methods.contrasts import compare, comparing
 from cranfield.methods.contrasts.comparing import ALL_TESTS
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import CORRECTIONS
 from cranfield.methods.contrasts.pair_tests import RESAMPLED
 from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.methods.contrasts.ranking import HeldT, PairedT, letters
+from cranfield.methods.sharding import MODELS, anova, decompose
 from cranfield.methods.sharding.shard_models import replicate_study
 from sizes import examples_of, sized
 

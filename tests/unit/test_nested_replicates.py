@@ -13,10 +13,10 @@ from scipy import stats
 
 import cranfield
 from cranfield.methods.contrasts import compare
-from cranfield.methods.contrasts.anova import decompose, nested_anova, sampled_replicates
-from cranfield.methods.contrasts.tukey import tukey
 from cranfield.methods.reliability import assess_reliability, split_halves
 from cranfield.methods.sharding import replicate_study
+from cranfield.methods.sharding.anova import decompose, nested_anova, sampled_replicates
+from cranfield.methods.sharding.model_tests import tukey
 from cranfield.methods.sharding.shard_models import anova_names, error_term
 from cranfield.rendering.shard_document import FIGURES, shard_chart, shard_document
 from cranfield.scores.evaluation import score_collection

@@ -15,7 +15,6 @@ from scipy import special
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, InputError, RequestError
-from cranfield.methods.contrasts.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.design import size_for_difference
 from cranfield.methods.design.power_functions import satterthwaite
 from cranfield.methods.design.replicate_design import (
@@ -29,6 +28,7 @@ from cranfield.methods.design.replicate_design import (
 from cranfield.methods.design.replicate_plan import ReplicateRequest, plan_replicates
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.sample_size import power_of, size
+from cranfield.methods.sharding.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.variance.replicate_components import (
     Components,
     cluster_components,

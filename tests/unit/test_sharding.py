@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import cranfield
-from cranfield.methods.contrasts import anova, audit, compare, decompose, intervals, model_error
-from cranfield.methods.sharding import bootstrap_anova
+from cranfield.methods.contrasts import audit, compare
+from cranfield.methods.sharding import anova, bootstrap_anova, decompose, intervals, model_error
 from cranfield.methods.sharding.replicates import _moved_means
 from cranfield.methods.sharding.shard_models import ShardStudy, replicate_study, shard_study
 from cranfield.rendering.charts import interval_chart, write_chart

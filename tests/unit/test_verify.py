@@ -18,10 +18,11 @@ from typer.testing import CliRunner
 import cranfield
 from cranfield import InputError, RequestError, ScoreTable
 from cranfield.cli.app import app
-from cranfield.methods.contrasts import MODELS, anova, compare, decompose, model_error, tukey
+from cranfield.methods.contrasts import compare
 from cranfield.methods.contrasts.resampling import LEAST_VARIANCE
 from cranfield.methods.design import size_for_difference, size_for_range
 from cranfield.methods.design.request import Request
+from cranfield.methods.sharding import MODELS, anova, decompose, model_error, tukey
 from cranfield.methods.sharding.shard_models import SHARD_MODELS
 from cranfield.methods.verification import (
     SOURCES,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.contrasts.anova import NESTED
+from cranfield.methods.sharding.anova import NESTED
 from cranfield.methods.sharding.shard_models import ANOVA_TABLES, BOOTSTRAP, RANDOM, SAMPLED, ShardResult, ShardStudy
 from cranfield.questions.shards import ShardsResult
 from cranfield.rendering.charts import COLOURS, SINGLE_MEAN, styled

@@ -11,6 +11,9 @@ from scipy import special
 from cranfield.stats.roots import crossing
 from cranfield.types import Array, ArrayLike
 
+TINY = float(np.finfo(float).tiny)
+"""The smallest p: one that underflows is not 0."""
+
 
 def normal_critical(alpha: ArrayLike) -> Array:
     """z with P(Z ≥ z) = α."""

@@ -17,7 +17,6 @@ from scipy import special
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.boards.board_scores import Scores, connected, tasks_of_table, topics_of_collections
 from cranfield.methods.boards.effects import PairEffect, combined_pairs, left_out, pair_effect
-from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.clusters import RobustPairs, TopicDesign
 from cranfield.methods.contrasts.comparing import compare, compare_incomplete
 from cranfield.methods.contrasts.comparison import Comparison
@@ -29,6 +28,7 @@ from cranfield.methods.contrasts.tukey import critical_range
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import FEWEST, SKEW
+from cranfield.stats.tails import TINY
 from cranfield.types import Array, Progress
 
 RESAMPLES = 10_000

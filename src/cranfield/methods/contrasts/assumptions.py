@@ -1,4 +1,4 @@
-"""Warnings about comparisons."""
+"""What a comparison needs, and warnings about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import special
 
-from cranfield.errors import Caution
+from cranfield.errors import Caution, InputError
 from cranfield.methods.contrasts.pairs import rounding
 from cranfield.methods.variance.components import products, system_effects
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
@@ -186,3 +186,22 @@ def one_error_term(scores: Matrix, sd: Array | None, test: str) -> Caution | Non
         f"error rate of {test} may be well above α",
         'Use `test="t"`, which measures every pair by its own standard error.',
     )
+
+
+def check_table(scores: Array) -> None:
+    """Raise an error for a table that cannot be tested."""
+    check_size(*scores.shape[:2])
+    if np.isnan(scores).any():
+        missing = int(np.isnan(scores).sum())
+        raise InputError(
+            f"the table is not balanced: {missing} of {scores.size} scores are missing",
+            fix='Choose how to treat them: `missing="zero"`, or `missing="drop"` (the topics that lack any).',
+        )
+
+
+def check_size(topics: int, systems: int) -> None:
+    """Raise an error for too few topics or systems."""
+    if systems < 2:
+        raise InputError(f"a comparison needs two systems, and there is {systems}", fix="Add scores of another.")
+    if topics < 2:
+        raise InputError(f"a comparison needs two topics, and there is {topics}", fix="Add topics.")

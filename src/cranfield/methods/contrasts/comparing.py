@@ -9,8 +9,9 @@ from typing import Any, get_args
 import numpy as np
 
 from cranfield.errors import Caution, NoEffectError, RequestError, there_are
-from cranfield.methods.contrasts.anova import check_size, check_table
 from cranfield.methods.contrasts.assumptions import (
+    check_size,
+    check_table,
     constant_differences,
     nothing_to_tell,
     one_error_term,

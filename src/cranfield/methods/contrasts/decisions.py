@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.corrections import correction, covered, deciding_level, interval_level
 from cranfield.methods.contrasts.estimates import GREATER, TWO_SIDED, WITHIN, Estimate, Estimator
 from cranfield.methods.contrasts.resampling import (
@@ -27,7 +26,7 @@ from cranfield.methods.contrasts.resampling import (
 )
 from cranfield.runtime.random import Seed
 from cranfield.stats.family import FEW_TO_RESAMPLE
-from cranfield.stats.tails import t_critical
+from cranfield.stats.tails import TINY, t_critical
 from cranfield.types import Array, Progress
 
 RESAMPLES = 10_000

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import special
 
-from cranfield.methods.contrasts.anova import TINY
-from cranfield.stats.tails import t_critical
+from cranfield.stats.tails import TINY, t_critical
 from cranfield.types import Array, ArrayLike
 
 TWO_SIDED, GREATER, WITHIN = "two-sided", "greater", "within"

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.corrections import correction
 from cranfield.methods.contrasts.decisions import (
     Drawing,
@@ -24,6 +23,7 @@ from cranfield.methods.contrasts.resampling import Swapped, critical_value, resa
 from cranfield.methods.contrasts.tukey import by_range
 from cranfield.methods.contrasts.unpaired import UnpairedMeans
 from cranfield.stats.studentized import dunnett_critical, dunnett_tail
+from cranfield.stats.tails import TINY
 from cranfield.types import Array
 
 FAMILY = ("max-t", "tukey", "dunnett", "tukey-permutation", "tukey-kramer")  # these control the family by themselves

@@ -10,14 +10,13 @@ from typing import Protocol
 import numpy as np
 from scipy import special
 
-from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.decisions import Verdicts
 from cranfield.methods.contrasts.estimates import Estimate
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, contrasts_at
 from cranfield.methods.contrasts.ranking import HeldT, PairedT, PairwiseT
 from cranfield.stats.pairs import pair_count, pair_place
-from cranfield.stats.tails import t_critical
+from cranfield.stats.tails import TINY, t_critical
 from cranfield.types import Array
 
 SAME_T = 1e-9  # of t: that of near-identical systems, from products of scores, is known no better

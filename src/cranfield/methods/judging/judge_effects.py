@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.errors import InputError
-from cranfield.methods.contrasts.anova import TINY
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs
 from cranfield.methods.judging.agreement import Interval, jackknife_interval
 from cranfield.methods.judging.estimators import JudgedScores, Moments, pair_moments
 from cranfield.runtime.random import generator
+from cranfield.stats.tails import TINY
 from cranfield.types import Array, ArrayLike
 
 _BLOCK = 2_000_000  # topics × pairs at a time

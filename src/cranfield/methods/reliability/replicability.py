@@ -14,7 +14,7 @@ from cranfield.methods.contrasts.audits import PairVerdicts, Replication, halves
 from cranfield.methods.contrasts.comparing import compare, pair_p_values
 from cranfield.methods.contrasts.kernels import set_sums
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
-from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range, tukey
+from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
 from cranfield.methods.reliability.kernels import count_verdicts
 from cranfield.methods.reliability.topic_samples import (
@@ -31,6 +31,7 @@ from cranfield.methods.reliability.topic_samples import (
     set_means,
     tasks,
 )
+from cranfield.methods.sharding.model_tests import tukey
 from cranfield.methods.variance.components import Summands
 from cranfield.runtime.compiled import WORTH_LOADING
 from cranfield.runtime.random import Seed, generator, sequence

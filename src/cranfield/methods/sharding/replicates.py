@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.contrasts.anova import check_table
+from cranfield.methods.contrasts.assumptions import check_table
 from cranfield.methods.contrasts.corrections import benjamini_hochberg
 from cranfield.runtime.random import Seed, generator
 from cranfield.stats.pairs import every_pair

@@ -12,7 +12,10 @@ from cranfield.collection import Collection, View
 from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.measures import Measure, parse_measure, parse_measures
 from cranfield.measures.declaration import relevant_grades
-from cranfield.methods.contrasts.anova import (
+from cranfield.methods.contrasts.assumptions import nothing_to_tell, too_few_resamples
+from cranfield.methods.contrasts.audits import PairVerdicts, Replication, replication
+from cranfield.methods.contrasts.tukey import ErrorTerm, Intervals, standard_error_reach
+from cranfield.methods.sharding.anova import (
     MODELS,
     NESTED,
     AnovaTable,
@@ -23,18 +26,7 @@ from cranfield.methods.contrasts.anova import (
     nested_anova,
     sampled_replicates,
 )
-from cranfield.methods.contrasts.assumptions import nothing_to_tell, too_few_resamples
-from cranfield.methods.contrasts.audits import PairVerdicts, Replication, replication
-from cranfield.methods.contrasts.tukey import (
-    ErrorTerm,
-    Intervals,
-    Tukey,
-    intervals_of,
-    model_error,
-    random_topic_error,
-    standard_error_reach,
-    tukey,
-)
+from cranfield.methods.sharding.model_tests import Tukey, intervals_of, model_error, random_topic_error, tukey
 from cranfield.methods.sharding.replicates import BootstrapAnova, bootstrap_anova
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import tasks

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.contrasts.anova import EFFECTS, MODELS, NESTED, WITHIN_SYSTEMS
 from cranfield.methods.contrasts.corrections import correction
 from cranfield.methods.contrasts.decisions import Drawing, by_max_t
 from cranfield.methods.contrasts.estimates import Estimate, Estimator
@@ -26,6 +25,7 @@ from cranfield.methods.contrasts.pairs import against, all_pairs
 from cranfield.methods.contrasts.resampling import resampled_p, shuffled_ranges
 from cranfield.methods.judging.estimators import JudgedPairs, JudgedScores, Moments, regression
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_TITLES, fix_for_test
+from cranfield.methods.sharding.anova import EFFECTS, MODELS, NESTED, WITHIN_SYSTEMS
 from cranfield.methods.sharding.shard_models import RANDOM, SAMPLED, SHARD_MODELS
 from cranfield.runtime.random import Seed, sequence
 from cranfield.stats.family import tukey_critical

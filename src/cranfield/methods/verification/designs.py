@@ -15,7 +15,6 @@ from cranfield.collection import Collection
 from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
-from cranfield.methods.contrasts.anova import NESTED
 from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.power_card import whole
 from cranfield.methods.design.replicate_design import STRUCTURES, Structure
@@ -24,6 +23,7 @@ from cranfield.methods.design.sample_size import Size, power_of
 from cranfield.methods.judging.label_design import LabelCosts, judged_power
 from cranfield.methods.judging.label_plan import check_labels, plan_labels
 from cranfield.methods.names import fix_for_test
+from cranfield.methods.sharding.anova import NESTED
 from cranfield.methods.sharding.shard_models import SAMPLED, SHARD_MODELS, undefined_cells
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.replicate_components import NAMES, Components

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import RequestError
+from cranfield.methods.contrasts.assumptions import check_table
+from cranfield.stats.tails import TINY
 from cranfield.types import Array
 
 # The effects of each model; all other effects are its error.  FS19 §3
@@ -22,7 +24,6 @@ MODELS: dict[str, tuple[str, ...]] = {
     "MD6": ("topic", "system", "shard", "topic*system", "system*shard", "topic*shard"),
 }
 EFFECTS = MODELS["MD6"]
-TINY = float(np.finfo(float).tiny)  # a p that underflows is not 0
 
 
 @dataclass(frozen=True)
@@ -142,25 +143,6 @@ def decompose(scores: Array) -> Decomposition:
 def _square(values: Array) -> float:
     flat = values.ravel()
     return float(np.einsum("i,i", flat, flat))  # not vdot, whose threads cost more than they save
-
-
-def check_table(scores: Array) -> None:
-    """Raise an error for a table that cannot be tested."""
-    check_size(*scores.shape[:2])
-    if np.isnan(scores).any():
-        missing = int(np.isnan(scores).sum())
-        raise InputError(
-            f"the table is not balanced: {missing} of {scores.size} scores are missing",
-            fix='Choose how to treat them: `missing="zero"`, or `missing="drop"` (the topics that lack any).',
-        )
-
-
-def check_size(topics: int, systems: int) -> None:
-    """Raise an error for too few topics or systems."""
-    if systems < 2:
-        raise InputError(f"a comparison needs two systems, and there is {systems}", fix="Add scores of another.")
-    if topics < 2:
-        raise InputError(f"a comparison needs two topics, and there is {topics}", fix="Add topics.")
 
 
 def anova(found: Decomposition, model: str) -> AnovaTable:
