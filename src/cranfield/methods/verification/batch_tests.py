@@ -35,7 +35,7 @@ from cranfield.stats.tails import f_critical, t_critical
 from cranfield.types import Array, ArrayLike
 
 BASELINE = 1  # the worst system
-ROUNDING = 1e-12  # of two systems' squares: that of a difference which does not vary
+CANCELLED = 1e-12  # of two systems' squares: a smaller rest is what subtracting left of it
 _DIFFERENCES = 2_000_000  # differences of pairs at a time
 
 AXES = {"topic": "t", "system": "s", "shard": "k"}
@@ -170,7 +170,7 @@ class PairSums:
         own = np.diagonal(covariance, axis1=1, axis2=2)
         both = own[:, first] + own[:, second]
         squares = both - 2 * covariance[:, first, second]
-        error = np.sqrt(np.where(squares > ROUNDING * both, squares, 0.0) / (n * (n - 1)))
+        error = np.sqrt(np.where(squares > CANCELLED * both, squares, 0.0) / (n * (n - 1)))
         value = (self.sums[:, first] - self.sums[:, second]) / n
         return Estimate(value=value, standard_error=error, df=np.array(n - 1.0))
 
