@@ -22,7 +22,7 @@ from cranfield.methods.contrasts.gates import gate_verdicts
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import against
 from cranfield.methods.design.formulas import difference_method
-from cranfield.methods.design.sample_size import solve
+from cranfield.methods.design.solver import solve
 from cranfield.runtime.random import Seed, generator, sequence
 
 Array = npt.NDArray[Any]

@@ -20,21 +20,21 @@ import numpy.typing as npt
 
 import cranfield
 from cranfield.methods.contrasts.estimates import GREATER
+from cranfield.methods.design.labels import LabelCosts
 from cranfield.methods.judging import (
     JudgedScores,
     average_judge,
     best_combination,
     compare_judged,
-    design_for_power,
     difference_correlation,
     estimate_pairs,
     favour,
 )
 from cranfield.methods.judging.estimators import ESTIMATORS, Moments
-from cranfield.methods.judging.label_design import LabelCosts
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores.evaluation import score_collection
 from cranfield.stats.tails import t_critical
+from designs import design_for_power
 
 Array = npt.NDArray[Any]
 

@@ -15,13 +15,8 @@ import pytest
 from scipy import stats
 
 import cranfield.rendering
-from cranfield.methods.design.sample_size import (
-    Size,
-    size_for_difference,
-    size_for_range,
-    size_for_sensitivity,
-    size_for_width,
-)
+from cranfield.methods.design.solver import Size
+from designs import size_for_difference, size_for_range, size_for_sensitivity, size_for_width
 
 SCRIPT = Path(cranfield.rendering.__file__).parent / "templates" / "design.js"
 ASK = """

@@ -215,7 +215,7 @@ LowerIsBetter = Annotated[bool, Param("Lower scores are better, as for latency o
 def target_inputs(target: Target) -> dict[str, Any]:
     """The goal as it was understood."""
     return {
-        target.goal: target.value,
+        target.goal.kind: target.value if target.has_value else None,
         "systems": target.systems,
-        "test": target.test if target.goal == "difference" else None,
+        "test": target.design.test if target.goal.kind == "difference" else None,
     }

@@ -226,7 +226,7 @@ def verify(
     >>> found.design.topics, abs(found.power.rate - 0.8) < 0.03
     (73, True)
     """
-    from cranfield.methods.judging.label_plan import label_costs
+    from cranfield.methods.design.labels import label_costs
     from cranfield.methods.verification import verify as run
     from cranfield.methods.verification.designs import DesignRequest
 

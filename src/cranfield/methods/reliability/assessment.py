@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.contrasts.comparison import check_test
-from cranfield.methods.design.planning import Bin, pair_sizes
+from cranfield.methods.design.pair_sizes import Bin, pair_sizes
 from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, Generalisability, generalise, indicators
 from cranfield.methods.reliability.replicability import (
     Discrimination,

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.replicate_design import Structure
+from cranfield.methods.design.spreads import Structure
 from cranfield.methods.simulation.dependence import GaussianCopula, RowCopula, VineCopula
 from cranfield.methods.simulation.marginals import Marginal, move
 from cranfield.methods.simulation.simulator import MarginTable, Simulator
