@@ -54,7 +54,7 @@ def test_solving_for_any_parameter_and_back_gives_it_again(
     design = Design(topics=topics, systems=systems, test=method, alpha=alpha, spread=Sd.of_variance(variance))
     min_range = float(solve(design, goal, "min_range"))
     goal = goal._replace(value=min_range)
-    wanted = {"sd": float(design.spread.sds), "alpha": alpha, "power": power, "min_range": min_range}
+    wanted = {"sd": (2 * variance) ** 0.5, "alpha": alpha, "power": power, "min_range": min_range}
     for name, value in wanted.items():
         assert float(solve(design, goal, name)) == pytest.approx(value, rel=1e-6)
     # A range a little wider than the one n topics just detect needs n topics, give or take the rounding.

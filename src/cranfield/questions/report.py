@@ -88,7 +88,7 @@ class ReportInput:
         from cranfield.methods.design.target import target_for
 
         goal = self.goal
-        levels = {"alpha": goal.alpha, "power": goal.power}
+        levels: dict[str, Any] = {"alpha": goal.alpha, "power": goal.power}
         return target_for(self.systems, difference=goal.difference, **levels, scales=self.scales)
 
     @property

@@ -255,11 +255,14 @@ def cards_from_grid(
             topics=whole(n, "topics"),
             systems=whole(m, "systems"),
             test=test,
-            **dict(zip(("variance", "correlation", "sd"), spread, strict=True)),
-            **dict(zip(names, rest, strict=True)),
+            **_named(("variance", "correlation", "sd", *names), (*spread, *rest)),
         )
         for n, m, spread, *rest in product(*axes)
     ]
+
+
+def _named(names: Sequence[str], values: Sequence[float]) -> dict[str, Any]:
+    return dict(zip(names, values, strict=True))
 
 
 def _spreads(
@@ -330,7 +333,7 @@ def card_cautions(cards: Sequence[Card], variances: Variances | None) -> tuple[C
 
 def goal_cautions(cards: Sequence[Card], scales: Mapping[str, Scale] | None) -> tuple[Caution, ...]:
     """What is to be said of differences on another scale than that of the scores or of their sd."""
-    cautions = []
+    cautions: list[Caution] = []
     for card in cards:
         cautions += check_scale("difference", [card.difference], [card.sd], (scales or {}).get(card.measure))
     return tuple(dict.fromkeys(cautions))
@@ -371,7 +374,7 @@ def cluster_cards(
             measure=measure,
             systems=whole(m, "systems"),
             test=test or ("holm" if m > 2 else "t"),
-            **dict(zip(names, rest, strict=True)),
+            **_named(names, rest),
         )
         for n, m, *rest in product(topics or (moments.topics,), systems or (moments.systems,), difference, alpha, power)
     ]
@@ -387,7 +390,9 @@ def _cluster_card(moments: MeanVariance, topics: int, **asked: Any) -> Card:
         own=Clustered(variance=moments.own, **known),
         **asked,
     )
-    none = {name: NONE for name in vars(card) if name.startswith("tukey_")}  # nobody compares them by Tukey's test
+    none: dict[str, Any] = {
+        name: NONE for name in vars(card) if name.startswith("tukey_")
+    }  # nobody compares them by Tukey's test
     effect, clusters = moments.design_effect, moments.clusters
     return replace(
         card,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -218,155 +219,141 @@ def _reliability_guess(design: Design, goal: Goal) -> Array:
     return np.asarray(value / (1 - value) * np.square(_sd(design)) / 2 / np.asarray(design.spread.systems_variance))
 
 
-_PAIR = {"value": _pair, "guess": _pair_guess}
-_RANGE = {"guess": _range_guess}
-_FAMILIES = {
-    "holm": ("All pairs; planned for the first step, which is the strictest.", "Holm1979"),
-    "max-t": ("All pairs, each with its own standard error.", "RomanoWolf2005"),
-    "tukey": ("All pairs, with one error term for all.", "Tukey1949"),
-    "dunnett": ("All systems against one baseline.", "Dunnett1955"),
-}
-_PAIRS: dict[str, Method] = {
-    test: Method(name=test, title=PLANNED_TEST_TITLES[test], when=when, citation=citation, test=test, **_PAIR)
-    for test, (when, citation) in _FAMILIES.items()
-} | {
-    "t": Method(
-        name="t",
-        title="paired t test, exact",
-        when="A single pair named in advance, on the same topics.",
-        citation="Webber2008",
-        test="t",
-        **_PAIR,
+def _methods(guess: Formula, *rows: tuple[str, Formula, str, str, str], **more: Any) -> dict[str, Method]:
+    """Methods by name, of rows of their name, formula, title, citation and use; ``more`` is what all have alike."""
+    words = ("name", "value", "title", "citation", "when")
+    named: list[dict[str, Any]] = [dict(zip(words, row, strict=True)) for row in rows]
+    return {row["name"]: Method(**{"test": row["name"], **row, "guess": guess, **more}) for row in named}
+
+
+_TITLES = PLANNED_TEST_TITLES
+_EQUIVALENT = "To show that two systems are equivalent."
+_NOT_INFERIOR = "To show that a system is not worse by the margin or more."
+_PAIRS = {
+    **_methods(
+        _pair_guess,
+        ("holm", _pair, _TITLES["holm"], "Holm1979", "All pairs; planned for the first step, which is the strictest."),
+        ("max-t", _pair, _TITLES["max-t"], "RomanoWolf2005", "All pairs, each with its own standard error."),
+        ("tukey", _pair, _TITLES["tukey"], "Tukey1949", "All pairs, with one error term for all."),
+        ("dunnett", _pair, _TITLES["dunnett"], "Dunnett1955", "All systems against one baseline."),
+        ("t", _pair, "paired t test, exact", "Webber2008", "A single pair named in advance, on the same topics."),
     ),
-    "normal": Method(
-        name="normal",
-        title="paired t test, normal approximation",
-        when="The formula of Webber et al. (2008).",
-        citation="Webber2008",
+    **_methods(
+        _pair_guess,
+        (
+            "normal",
+            _normal,
+            "paired t test, normal approximation",
+            "Webber2008",
+            "The formula of Webber et al. (2008).",
+        ),
         test="t",
-        value=_normal,
-        guess=_pair_guess,
     ),
-    "unpaired": Method(
-        name="unpaired",
-        title="t test on two samples, exact",
-        when="Two systems, each with its own topics.",
-        citation="Cohen1988",
+    **_methods(
+        _pair_guess,
+        ("unpaired", _pair, "t test on two samples, exact", "Cohen1988", "Two systems, each with its own topics."),
         test="t",
         design=SEPARATE,
-        **_PAIR,
     ),
 }
 METHODS: dict[str, dict[str, Method]] = {
     "min_range": {
-        "blocked": Method(
-            name="blocked",
-            title="two-way ANOVA, exact",
-            when="Systems compared on the same topics; variance is the residual one.",
-            citation="FerroSanderson2019",
-            test="blocked",
-            value=_blocked,
-            **_RANGE,
+        **_methods(
+            _range_guess,
+            (
+                "blocked",
+                _blocked,
+                "two-way ANOVA, exact",
+                "FerroSanderson2019",
+                "Systems compared on the same topics; variance is the residual one.",
+            ),
         ),
-        "exact": Method(
-            name="exact",
-            title="one-way ANOVA, exact",
-            when="Systems that share no topics; the design of Sakai (2014).",
-            citation="Sakai2014",
+        **_methods(
+            _range_guess,
+            (
+                "exact",
+                _one_way,
+                "one-way ANOVA, exact",
+                "Sakai2014",
+                "Systems that share no topics; the design of Sakai (2014).",
+            ),
+            (
+                "sakai",
+                _sakai,
+                "one-way ANOVA, as in Sakai's tables",
+                "Sakai2014",
+                "To reproduce or extend the published tables.",
+            ),
             test="anova",
             design=SEPARATE,
-            value=_one_way,
-            **_RANGE,
-        ),
-        "sakai": Method(
-            name="sakai",
-            title="one-way ANOVA, as in Sakai's tables",
-            when="To reproduce or extend the published tables.",
-            citation="Sakai2014",
-            test="anova",
-            design=SEPARATE,
-            value=_sakai,
-            **_RANGE,
         ),
     },
     "difference": _PAIRS,
     "effect_size": _PAIRS,
-    "equivalence": {
-        name: Method(
-            name=name,
-            title=f"two one-sided {title}",
-            when="To show that two systems are equivalent.",
-            citation="Schuirmann1987",
-            test="tost",
-            value=value,
-            guess=_margin_guess,
-        )
-        for name, title, value in (
-            ("tost", "paired t tests, exact", _tost),
-            ("normal", "tests, normal approximation", _tost_normal),
-        )
-    },
-    "non_inferiority": {
-        name: Method(
-            name=name,
-            title=f"one-sided paired {title}",
-            when="To show that a system is not worse by the margin or more.",
-            citation="Schuirmann1987",
-            test="t",
-            value=value,
-            guess=_margin_guess,
-        )
-        for name, title, value in (
-            ("t", "t test, exact", _not_worse),
-            ("normal", "test, normal approximation", _not_worse_normal),
-        )
-    },
+    "equivalence": _methods(
+        _margin_guess,
+        ("tost", _tost, "two one-sided paired t tests, exact", "Schuirmann1987", _EQUIVALENT),
+        ("normal", _tost_normal, "two one-sided tests, normal approximation", "Schuirmann1987", _EQUIVALENT),
+        test="tost",
+    ),
+    "non_inferiority": _methods(
+        _margin_guess,
+        ("t", _not_worse, "one-sided paired t test, exact", "Schuirmann1987", _NOT_INFERIOR),
+        ("normal", _not_worse_normal, "one-sided paired test, normal approximation", "Schuirmann1987", _NOT_INFERIOR),
+        test="t",
+    ),
     "width": {
-        "interval": Method(
-            name="interval",
-            title="expected width of a confidence interval",
-            when="To estimate the size of a difference.",
-            citation="Sakai2014",
+        **_methods(
+            _width_guess,
+            (
+                "interval",
+                _width,
+                "expected width of a confidence interval",
+                "Sakai2014",
+                "To estimate the size of a difference.",
+            ),
             test="t",
             achieves="width",
-            value=_width,
-            guess=_width_guess,
         ),
-        "interval-probability": Method(
-            name="interval-probability",
-            title="probability that a confidence interval is narrow enough",
-            when="To have a narrow interval with high probability, not only on average.",
-            citation="KupperHafner1989",
+        **_methods(
+            _width_guess,
+            (
+                "interval-probability",
+                _probability,
+                "probability that a confidence interval is narrow enough",
+                "KupperHafner1989",
+                "To have a narrow interval with high probability, not only on average.",
+            ),
             test="t",
             achieves="probability",
-            value=_probability,
-            guess=_width_guess,
         ),
     },
-    "sensitivity": {
-        "clt": Method(
-            name="clt",
-            title="central limit theorem",
-            when="To estimate a mean, or a difference of means, to within ± δ.",
-            citation="Dincer2013",
-            achieves="sensitivity",
-            fewest=1,
-            value=_sensitivity,
-            guess=_sensitivity_guess,
-        )
-    },
-    "reliability": {
-        "generalisability": Method(
-            name="generalisability",
-            title="generalisability theory",
-            when="To rank the systems as other topics would.",
-            citation="Brennan2001",
-            achieves="reliability",
-            fewest=1,
-            value=_reliability,
-            guess=_reliability_guess,
-        )
-    },
+    "sensitivity": _methods(
+        _sensitivity_guess,
+        (
+            "clt",
+            _sensitivity,
+            "central limit theorem",
+            "Dincer2013",
+            "To estimate a mean, or a difference of means, to within ± δ.",
+        ),
+        test="",
+        achieves="sensitivity",
+        fewest=1,
+    ),
+    "reliability": _methods(
+        _reliability_guess,
+        (
+            "generalisability",
+            _reliability,
+            "generalisability theory",
+            "Brennan2001",
+            "To rank the systems as other topics would.",
+        ),
+        test="",
+        achieves="reliability",
+        fewest=1,
+    ),
 }
 """How each goal is computed, the default first."""
 

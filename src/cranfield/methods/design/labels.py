@@ -686,7 +686,13 @@ def _check_part(topics: int, judged_topics: int) -> None:
 
 def label_card(card: Card, r: float, topics: int, judged_topics: int, cost: float) -> LabelCard:
     """The card of n topics labelled by people among N; that of people alone where N is 0."""
-    known = {"human": card, "topics": topics, "judged_topics": judged_topics, "judge_correlation": r, "cost": cost}
+    known: dict[str, Any] = {
+        "human": card,
+        "topics": topics,
+        "judged_topics": judged_topics,
+        "judge_correlation": r,
+        "cost": cost,
+    }
     own: dict[str, Any] = {name: getattr(card, name) for name in _BOTH}
     if not judged_topics:
         return LabelCard(**known, **own, effective_topics=float(card.topics), judge_pays=False)

@@ -15,7 +15,7 @@ from cranfield.methods.design.goals import Scale, check_scale, default_differenc
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, chosen_methods, design_of, is_shared, sized
 from cranfield.methods.design.solver import Size, achieved
 from cranfield.scores import ScoreTable
-from cranfield.scores.evaluation import score_view
+from cranfield.scores.evaluation import score_collection
 from cranfield.scores.quality import range_of
 from cranfield.scores.stored import fold
 from cranfield.types import Array
@@ -122,8 +122,8 @@ def scales_of(tables: ScoreTable | Mapping[str, ScoreTable]) -> dict[str, Scale]
     extremes: dict[str, tuple[float, float]] = {}
     for table in named.values():
         for measure in table.measures:
-            scores = table.matrix(measure)
-            flat = scores if scores.ndim == 2 else np.reshape(scores, (len(scores), -1))
+            scores: Any = table.matrix(measure)
+            flat = scores if scores.ndim == 2 else scores.reshape(len(scores), -1)
             low, high = fold(_extremes, flat, combine=_wider)
             extremes[measure] = _wider(extremes.get(measure, (low, high)), (low, high))
     return {measure: scale_of(measure, low, high, range_of(measure)) for measure, (low, high) in extremes.items()}
@@ -135,7 +135,7 @@ def scales_of_runs(collections: Iterable[Collection], measures: Iterable[str]) -
     for measure in map(str, parse_measures(measures)):
         limits = range_of(measure)
         if limits is None or not np.isfinite(limits).all():
-            scores = [score_view(each, parse_measures(measure)) for each in collections]
+            scores = [score_collection(each, measure).of() for each in collections]
             limits = min(float(np.nanmin(each)) for each in scores), max(float(np.nanmax(each)) for each in scores)
         scales[measure] = scale_of(measure, *limits, limits)
     return scales

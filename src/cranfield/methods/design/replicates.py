@@ -560,7 +560,9 @@ class _Task:
         )
 
     def _inputs(self, numbers: Array, ratio: Array | float) -> dict[str, Array]:
-        known = {name: value for name, value in self.cell.items() if name != "systems" or self.test != "t"}
+        known: dict[str, Any] = {
+            name: value for name, value in self.cell.items() if name != "systems" or self.test != "t"
+        }
         known |= {name: np.asarray(value) * ratio for name, value in self.components.to_dict().items()}
         known |= {"items": numbers[0], "repeats": numbers[1]}
         return {name: np.broadcast_to(np.asarray(value, float), numbers.shape[1:]) for name, value in known.items()}
@@ -569,7 +571,8 @@ class _Task:
         costs, budget = self.replicates.costs, self.replicates.budget
         assert costs is not None
         assert budget is not None
-        return costs.affordable(self.structure, budget, *numbers, self.request.limit)
+        items, repeats = numbers
+        return costs.affordable(self.structure, budget, items, repeats, self.request.limit)
 
     def _power(self, numbers: Array, topics: Array) -> Array:
         power = achieved(self._design(numbers, np.maximum(topics, 2)), self.goal)
@@ -587,7 +590,7 @@ class _Task:
 
     def _loss(self, low: Array, high: Array) -> Array:
         """The same of 1 − power: the most units go with the fewest items and repeats, the least variance with most."""
-        return np.nan_to_num(1 - self._power(high, self._affordable(low)), nan=np.inf)
+        return np.asarray(np.nan_to_num(1 - self._power(high, self._affordable(low)), nan=np.inf))
 
     def _ends(self, sizes: Size, estimate: ComponentEstimate, confidence: float = 0.95) -> tuple[Size, Size]:
         """Units at the ends of the interval of the variance of each cell: χ² with effective degrees of freedom."""

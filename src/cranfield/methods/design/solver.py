@@ -207,8 +207,8 @@ def size(design: Design, goal: Goal, *, limit: int = MOST_TOPICS, inputs: Mappin
     some = np.flatnonzero(topics > problem.method.fewest)
     below[some] = problem.with_topics(topics[some] - 1, some)
     values = (topics, reached, problem.with_topics(topics, np.arange(len(topics))), below)
-    shaped = (each.reshape(problem.shape) for each in values)
-    return Size(goal.kind, problem.method, inputs or problem.inputs, *shaped, limit=limit)
+    n, is_reached, value, one_fewer = (each.reshape(problem.shape) for each in values)
+    return Size(goal.kind, problem.method, inputs or problem.inputs, n, is_reached, value, one_fewer, limit)
 
 
 _ENDS = {"alpha": (1e-300, 1.0), "sd": (1e-9, 1e9)}
@@ -230,21 +230,22 @@ class _Problem:
         method = method_of(goal, design.test)
         _check_sides(design)
         least = method.achieves if method.achieves in ("power", "probability") else goal.kind
-        numbers = {"topics": design.topics, "systems": design.systems, "alpha": design.alpha, **design.spread.numbers}
+        numbers: dict[str, Any] = {name: getattr(design, name) for name in _ARRAYS} | design.spread.numbers
         numbers |= {goal.kind: goal.value, "true_difference": goal.true_difference}
         if least != goal.kind:
             numbers[least] = goal.at_least if unknown not in ("", least) else float("nan")
         single = {"topics"} if method.fewest == 1 else set()  # one topic has a mean, but no variance
         flat, shape = broadcast(numbers, unchecked={unknown or least} | single)
         wide = {name: flat[name] for name in design.spread.numbers}
-        flat_design = replace(design, **{name: flat[name] for name in _ARRAYS}, spread=replace(design.spread, **wide))
-        return cls(method, flat_design, Goal(goal.kind, flat[goal.kind], flat[least], flat["true_difference"]), shape)
+        arrays: dict[str, Any] = {name: flat[name] for name in _ARRAYS}
+        design = replace(design, **arrays, spread=replace(design.spread, **wide))
+        return cls(method, design, Goal(goal.kind, flat[goal.kind], flat[least], flat["true_difference"]), shape)
 
     @property
     def inputs(self) -> dict[str, Array]:
         """The numbers that matter, by the names of rows."""
         design, goal, method = self.design, self.goal, self.method
-        numbers = {**design.spread.numbers, goal.kind: goal.value, "alpha": design.alpha}
+        numbers: dict[str, Any] = {**design.spread.numbers, goal.kind: goal.value, "alpha": design.alpha}
         if goal.kind == "min_range":
             numbers = {**numbers, "variance": np.square(np.asarray(numbers.pop("sd"))) / 2}
         if goal.kind == "min_range" or method.name in FAMILY_TESTS:
@@ -265,7 +266,7 @@ class _Problem:
             many = np.repeat(np.arange(len(sds)), sds.shape[1])
             spread_out = replace(_design_at(design, many), spread=Sd(sd=sds.ravel()))
             powers = np.nan_to_num(self.method.value(spread_out, _goal_at(goal, many))).reshape(sds.shape)
-            return np.fmin(powers.mean(axis=1), once)  # never more than at the estimate
+            return np.asarray(np.fmin(powers.mean(axis=1), once))  # never more than at the estimate
 
     def with_topics(self, topics: Array, index: Array) -> Array:
         """What n topics achieve in some cells."""
@@ -323,7 +324,7 @@ _ARRAYS = ("topics", "systems", "alpha")
 
 
 def _design_at(design: Design, index: Array) -> Design:
-    some = {name: np.asarray(getattr(design, name))[index] for name in _ARRAYS}
+    some: dict[str, Any] = {name: np.asarray(getattr(design, name))[index] for name in _ARRAYS}
     return replace(design, **some, spread=design.spread.at(index))
 
 

@@ -254,18 +254,18 @@ class Replicated(Spread):
     """
 
     structure: str = "variations"
-    between: ArrayLike = 0.0
-    within: ArrayLike = 0.0
-    shared_variance: ArrayLike = 0.0
-    repeat_variance: ArrayLike = 0.0
-    items: ArrayLike = 1
-    repeats: ArrayLike = 1
+    between: float | Array = 0.0
+    within: float | Array = 0.0
+    shared_variance: float | Array = 0.0
+    repeat_variance: float | Array = 0.0
+    items: float | Array = 1
+    repeats: float | Array = 1
 
     @property
     def sds(self) -> Array:
         """That of one paired difference of means per unit, without what units share."""
         items, repeats = np.asarray(self.items, float), np.asarray(self.repeats, float)
-        return np.sqrt(self.between + self.within / items + self.repeat_variance / (items * repeats))
+        return np.asarray(np.sqrt(self.between + self.within / items + self.repeat_variance / (items * repeats)))
 
     def independent(self, topics: Array) -> tuple[Array, Array]:
         return topics, self.sds
