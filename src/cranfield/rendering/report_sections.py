@@ -465,7 +465,8 @@ def _starts(about: ReportInput) -> tuple[Start, ...]:
     for measure in about.measures:
         estimates = [found.get(way, measure=measure) for way in ("two-way", "residual")]
         variances = {each.method: (each.variance, each.lower, each.upper) for each in estimates}
-        starts.append(Start(measure=measure, variances=variances, **shared))
+        own = {**shared, "difference": about.target.of(measure).value}
+        starts.append(Start(measure=measure, variances=variances, **own))
     return tuple(starts)
 
 

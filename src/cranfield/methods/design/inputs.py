@@ -130,7 +130,9 @@ def _check_one(name: str, values: Array) -> None:
     good, why = _verdict(name, values)
     if not good.all():
         value = values.ravel()[int(np.argmin(good.ravel()))]
-        raise RequestError(f"`{name}` cannot be {value:g}", fix=why)
+        is_percentage = _BETWEEN.get(name, (-1,))[0] == 0 and 1 < value < 100
+        share = f" For {value:g} %, write {value / 100:g}." if is_percentage else ""
+        raise RequestError(f"`{name}` cannot be {value:g}", fix=f"{why}{share}")
 
 
 def _verdict(name: str, values: Array) -> tuple[Array, str]:

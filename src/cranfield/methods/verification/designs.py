@@ -20,7 +20,7 @@ from cranfield.methods.design import Design as PlannedDesign
 from cranfield.methods.design import Goal, Judged, Size, achieved
 from cranfield.methods.design.inputs import whole
 from cranfield.methods.design.labels import LabelCosts, check_labels, plan_labels
-from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_topics
+from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal, with_topics
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.spreads import STRUCTURES, Structure
 from cranfield.methods.names import fix_for_test
@@ -378,6 +378,10 @@ class DesignRequest:
         if self.design is not None:
             made = [self._filled(each, pilot) for each in self._read()]
             return [each for each in made if _is_for(each, pilot)]
+        if not {"min_range", "difference"} & set(self.grids):
+            request = with_default_goal(self._request(), None if pilot is None else scales_of(pilot))
+            if request.difference is not None:
+                return replace(self, grids={**self.grids, "difference": request.difference}).designs(pilot)
         if self.costs is not None:
             return self._judged(pilot, self.costs)
         if self.models or (pilot is not None and pilot.shards):
