@@ -96,7 +96,13 @@ def power(
         ),
     ] = None,
     difference: Annotated[
-        Numbers, Param("A difference to detect.", default="0.05", label="A difference to detect", metavar="D")
+        Numbers,
+        Param(
+            "A difference to detect.",
+            default="0.05 on a scale from 0 to 1, else 5 % of the range",
+            label="A difference to detect",
+            metavar="D",
+        ),
     ] = None,
     alpha: shared.Alphas = None,
     power: Annotated[

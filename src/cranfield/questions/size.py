@@ -74,7 +74,13 @@ def size(
     scores: sources.PilotScores = None,
     *,
     difference: Annotated[
-        Numbers, Param("Smallest difference of two systems to detect.", label="Smallest difference", metavar="D")
+        Numbers,
+        Param(
+            "Smallest difference of two systems to detect.",
+            default="0.05 on a scale from 0 to 1, else 5 % of the range; unless another goal is given",
+            label="Smallest difference",
+            metavar="D",
+        ),
     ] = None,
     systems: Annotated[
         Counts,

@@ -93,7 +93,14 @@ def verify(
         ),
     ] = None,
     min_range: Annotated[Numbers, Param("Range of the systems' means to detect.", label="Range", metavar="D")] = None,
-    difference: Annotated[Numbers, Param("Difference of two of the systems to detect.", metavar="D")] = None,
+    difference: Annotated[
+        Numbers,
+        Param(
+            "Difference of two of the systems to detect.",
+            default="0.05 on a scale from 0 to 1, else 5 % of the range; unless a range is given",
+            metavar="D",
+        ),
+    ] = None,
     variance: Annotated[
         Numbers, Param("σ² of one system's scores.", default="the pilot's", alone="", metavar="V")
     ] = None,

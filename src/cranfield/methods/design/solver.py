@@ -76,7 +76,7 @@ def solve(design: Design, goal: Goal, unknown: str = "topics", *, limit: int = M
 
     References
     ----------
-    Sakai (2014), §3; Webber, Moffat and Zobel (2008), §3 and §5; Tukey (1949); Dunnett (1955); Schuirmann (1987).
+    Sakai (2014), §3.1; Webber, Moffat and Zobel (2008), §3 and §5.1; Tukey (1949); Dunnett (1955); Schuirmann (1987).
 
     Examples
     --------
