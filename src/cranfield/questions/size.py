@@ -510,8 +510,8 @@ def _replicated_pilot(
     request: Request, wanted: ReplicateRequest, scores: Any, source: dict[str, Any]
 ) -> tuple[list[ReplicateSize], tuple[Caution, ...]]:
     """Plans with the components of every measure of a pilot, and its warnings."""
-    from cranfield.methods.design.planning import with_default_goal
-    from cranfield.methods.design.replicates import check_pilot_size, pilot_structure, plan_replicates
+    from cranfield.methods.design.planning import check_pilot, pilot_caution, with_default_goal
+    from cranfield.methods.design.replicates import pilot_structure, plan_replicates
 
     wanted.check_pilot(request.sd)
     has_own = wanted.replicates == "variations"  # topics may have different numbers of variations
@@ -527,7 +527,8 @@ def _replicated_pilot(
     warnings = [each for each in found if not (has_own and each.slug == "cell-missing")]
     for measure in table.measures:
         estimate = _components(table, measure, wanted)
-        warnings += check_pilot_size(estimate, measure, insisted=request.small_pilot)
+        check_pilot(estimate.units, insisted=request.small_pilot)
+        warnings += pilot_caution(estimate.units, measure)
         warnings += estimate.cautions(measure)
         own = with_default_goal(request, {measure: tables.scales[measure]})
         plans += plan_replicates(own, wanted, estimate, systems=estimate.systems, measure=measure)

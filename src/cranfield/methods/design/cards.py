@@ -308,7 +308,7 @@ def cards_from_pilot(
         if chosen.difference_variance <= _ROUNDING * within.variance:
             what = f"the differences of {measure} do not vary over topics, so that no power can be computed"
             raise RequestError(what, fix="Check that the scores are those of different systems.")
-        check_pilot(chosen, insisted=small_pilot)
+        check_pilot(chosen.topics, insisted=small_pilot)
         mine = cards_from_grid(
             topics=topics or [chosen.topics],
             systems=systems or [chosen.systems],

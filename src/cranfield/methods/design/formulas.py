@@ -49,7 +49,7 @@ class Design:
 
 
 Formula = Callable[[Design, Goal], Array]
-"""Of a design and a goal whose numbers are arrays of one length."""
+"""What a design achieves for a goal; the numbers of both are arrays of one length."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,8 +227,14 @@ def _methods(guess: Formula, *rows: tuple[str, Formula, str, str, str], **more: 
 
 
 _TITLES = PLANNED_TEST_TITLES
+_T, _NORMAL = "t test, exact", "normal approximation"
+_APART = {"design": SEPARATE}
+_RESIDUAL = "Systems compared on the same topics; variance is the residual one."
+_ONE_WAY = "Systems that share no topics; the design of Sakai (2014)."
+_TABLES = "To reproduce or extend the published tables."
 _EQUIVALENT = "To show that two systems are equivalent."
 _NOT_INFERIOR = "To show that a system is not worse by the margin or more."
+_NARROW = "To have a narrow interval with high probability, not only on average."
 _PAIRS = {
     **_methods(
         _pair_guess,
@@ -236,56 +242,29 @@ _PAIRS = {
         ("max-t", _pair, _TITLES["max-t"], "RomanoWolf2005", "All pairs, each with its own standard error."),
         ("tukey", _pair, _TITLES["tukey"], "Tukey1949", "All pairs, with one error term for all."),
         ("dunnett", _pair, _TITLES["dunnett"], "Dunnett1955", "All systems against one baseline."),
-        ("t", _pair, "paired t test, exact", "Webber2008", "A single pair named in advance, on the same topics."),
+        ("t", _pair, f"paired {_T}", "Webber2008", "A single pair named in advance, on the same topics."),
     ),
     **_methods(
         _pair_guess,
-        (
-            "normal",
-            _normal,
-            "paired t test, normal approximation",
-            "Webber2008",
-            "The formula of Webber et al. (2008).",
-        ),
+        ("normal", _normal, f"paired t test, {_NORMAL}", "Webber2008", "The formula of Webber et al. (2008)."),
         test="t",
     ),
     **_methods(
         _pair_guess,
         ("unpaired", _pair, "t test on two samples, exact", "Cohen1988", "Two systems, each with its own topics."),
         test="t",
-        design=SEPARATE,
+        **_APART,
     ),
 }
 METHODS: dict[str, dict[str, Method]] = {
     "min_range": {
+        **_methods(_range_guess, ("blocked", _blocked, "two-way ANOVA, exact", "FerroSanderson2019", _RESIDUAL)),
         **_methods(
             _range_guess,
-            (
-                "blocked",
-                _blocked,
-                "two-way ANOVA, exact",
-                "FerroSanderson2019",
-                "Systems compared on the same topics; variance is the residual one.",
-            ),
-        ),
-        **_methods(
-            _range_guess,
-            (
-                "exact",
-                _one_way,
-                "one-way ANOVA, exact",
-                "Sakai2014",
-                "Systems that share no topics; the design of Sakai (2014).",
-            ),
-            (
-                "sakai",
-                _sakai,
-                "one-way ANOVA, as in Sakai's tables",
-                "Sakai2014",
-                "To reproduce or extend the published tables.",
-            ),
+            ("exact", _one_way, "one-way ANOVA, exact", "Sakai2014", _ONE_WAY),
+            ("sakai", _sakai, "one-way ANOVA, as in Sakai's tables", "Sakai2014", _TABLES),
             test="anova",
-            design=SEPARATE,
+            **_APART,
         ),
     },
     "difference": _PAIRS,
@@ -293,13 +272,13 @@ METHODS: dict[str, dict[str, Method]] = {
     "equivalence": _methods(
         _margin_guess,
         ("tost", _tost, "two one-sided paired t tests, exact", "Schuirmann1987", _EQUIVALENT),
-        ("normal", _tost_normal, "two one-sided tests, normal approximation", "Schuirmann1987", _EQUIVALENT),
+        ("normal", _tost_normal, f"two one-sided tests, {_NORMAL}", "Schuirmann1987", _EQUIVALENT),
         test="tost",
     ),
     "non_inferiority": _methods(
         _margin_guess,
-        ("t", _not_worse, "one-sided paired t test, exact", "Schuirmann1987", _NOT_INFERIOR),
-        ("normal", _not_worse_normal, "one-sided paired test, normal approximation", "Schuirmann1987", _NOT_INFERIOR),
+        ("t", _not_worse, f"one-sided paired {_T}", "Schuirmann1987", _NOT_INFERIOR),
+        ("normal", _not_worse_normal, f"one-sided paired test, {_NORMAL}", "Schuirmann1987", _NOT_INFERIOR),
         test="t",
     ),
     "width": {
@@ -322,7 +301,7 @@ METHODS: dict[str, dict[str, Method]] = {
                 _probability,
                 "probability that a confidence interval is narrow enough",
                 "KupperHafner1989",
-                "To have a narrow interval with high probability, not only on average.",
+                _NARROW,
             ),
             test="t",
             achieves="probability",
@@ -343,13 +322,7 @@ METHODS: dict[str, dict[str, Method]] = {
     ),
     "reliability": _methods(
         _reliability_guess,
-        (
-            "generalisability",
-            _reliability,
-            "generalisability theory",
-            "Brennan2001",
-            "To rank the systems as other topics would.",
-        ),
+        ("generalisability", _reliability, "generalisability theory", "Brennan2001", "To rank systems reliably."),
         test="",
         achieves="reliability",
         fewest=1,

@@ -239,11 +239,11 @@ def variance_words(estimate: str) -> str:
     return f"{estimate} variance{apart}"
 
 
-def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
+def check_pilot(topics: int, *, insisted: bool) -> None:
     """Raise RequestError for a pilot with too few topics to estimate a variance."""
-    if estimate.topics < FEWEST_TOPICS and not insisted:
+    if topics < FEWEST_TOPICS and not insisted:
         raise RequestError(
-            f"{estimate.topics} topics are too few to estimate a variance for planning",
+            f"{topics} topics are too few to estimate a variance for planning",
             fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` overrides this, and gives a range.",
         )
 
@@ -265,7 +265,7 @@ def pilot_caution(topics: int, measure: str) -> tuple[Caution, ...]:
 def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceEstimate) -> PilotSize:
     if not estimate.variance > 0:
         raise RequestError("the scores do not vary, so no number of topics can be computed", fix="Give scores that do.")
-    check_pilot(estimate, insisted=request.small_pilot)
+    check_pilot(estimate.topics, insisted=request.small_pilot)
     if request.systems is None:
         request = replace(request, systems=[float(estimate.systems)])
     lowest = max(estimate.lower, 1e-9 * estimate.variance)

@@ -14,7 +14,6 @@ from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.methods.design.cheapest import Range, least
 from cranfield.methods.design.formulas import METHODS, Design
 from cranfield.methods.design.goals import Goal
-from cranfield.methods.design.planning import FEW_TOPICS, FEWEST_TOPICS, pilot_caution
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.solver import Size, achieved, size
 from cranfield.methods.design.spreads import STRUCTURES, Replicated, Structure
@@ -376,16 +375,6 @@ def _check_variations(table: ScoreTable) -> None:
             f"«{table.topics[topic]}», variation {table.shards[variation]}",
             fix="Give a score of every system for each variation, or leave the variation out.",
         )
-
-
-def check_pilot_size(estimate: ComponentEstimate, measure: str, *, insisted: bool) -> tuple[Caution, ...]:
-    """Raise RequestError for a pilot with too few topics to estimate components; return the warning about few."""
-    if estimate.units < FEWEST_TOPICS and not insisted:
-        raise RequestError(
-            f"{estimate.units} topics are too few to estimate variances for planning",
-            fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` overrides this.",
-        )
-    return pilot_caution(estimate.units, measure)
 
 
 def check_replicates(request: Request) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.methods.design import power_functions as formulas
+from cranfield.methods.variance.replicate_components import NAMES, Components
 from cranfield.stats.family import degrees, pair_level
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, ArrayLike
@@ -262,6 +263,15 @@ class Replicated(Spread):
     repeats: float | Array = 1
 
     @property
+    def kind(self) -> Structure:
+        return STRUCTURES[self.structure]
+
+    @property
+    def components(self) -> Components:
+        """Those of one design."""
+        return Components(**{name: float(getattr(self, name)) for name in NAMES})
+
+    @property
     def sds(self) -> Array:
         """That of one paired difference of means per unit, without what units share."""
         items, repeats = np.asarray(self.items, float), np.asarray(self.repeats, float)
@@ -271,7 +281,7 @@ class Replicated(Spread):
         return topics, self.sds
 
     def error(self, topics: Array, systems: Array, test: str) -> tuple[Array, Array]:
-        shared = STRUCTURES[self.structure].shared
+        shared = self.kind.shared
         if not shared:
             return super().error(topics, systems, test)
         variance, df = self._sampled(topics, systems, shared)

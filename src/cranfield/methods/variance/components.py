@@ -238,7 +238,7 @@ class PairSpread:
     """What is asked of the variances of the differences of all pairs: no more of them has to be kept.
 
     ``left_out`` is the ``percentile`` of the variances with each topic left out in turn; None of two topics.
-    ``median_sd`` is nan for so many pairs that not all can be kept.
+    ``median_sd`` is nan where not all pairs can be kept.
     """
 
     median_sd: float
@@ -267,7 +267,7 @@ def pair_spread(scores: Matrix, percentile: float) -> PairSpread:
     variances = largest.totals[[low, high]] / (n - 1)
     percentile_sd, value = (float(each[0] + share * (each[1] - each[0])) for each in (np.sqrt(variances), variances))
     return PairSpread(
-        median_sd=float("nan"),  # of so many pairs only the largest are kept
+        median_sd=float("nan"),  # above the limit, only the largest pairs are kept
         mean_sd=roots / pairs.count / float(np.sqrt(n - 1)),
         percentile_sd=percentile_sd,
         percentile=value,

@@ -22,11 +22,11 @@ from cranfield.methods.design.inputs import whole
 from cranfield.methods.design.labels import LabelCosts, check_labels, plan_labels
 from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal, with_topics
 from cranfield.methods.design.request import Request
-from cranfield.methods.design.spreads import STRUCTURES, Structure
+from cranfield.methods.design.spreads import STRUCTURES, Replicated
 from cranfield.methods.names import fix_for_test
 from cranfield.methods.sharding.shard_models import SAMPLED, SHARD_MODELS, undefined_cells
 from cranfield.methods.variance import estimate_variance
-from cranfield.methods.variance.replicate_components import NAMES, Components
+from cranfield.methods.variance.replicate_components import NAMES
 from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
@@ -44,32 +44,6 @@ TEST_OF = {
     **{name: name for name in ("max-t", "tukey", "dunnett", "holm")},
 }
 NO_NUMBER = float("nan")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replicates:
-    """Several scores per topic of a design: their structure, the components of the variance, and their numbers."""
-
-    name: str
-    components: Components
-    items: int
-    repeats: int
-
-    @property
-    def structure(self) -> Structure:
-        return STRUCTURES[self.name]
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Replicates:
-        """From a row of ``cranfield size``."""
-        if row["replicates"] not in STRUCTURES:
-            raise ValueError(f"replicates «{row['replicates']}»")
-        components = Components(**{name: float(row[name]) for name in NAMES})
-        return cls(name=row["replicates"], components=components, items=int(row["items"]), repeats=int(row["repeats"]))
-
-    def to_dict(self) -> dict[str, Any]:
-        numbers = {"items": self.items, "repeats": self.repeats}
-        return {"replicates": self.name, **self.components.to_dict(), **numbers}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +73,7 @@ class Design:
     measure: str = ""
     judged_topics: int = 0
     judge_correlation: float = NO_NUMBER
-    replicates: Replicates | None = None
+    replicates: Replicated | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -109,7 +83,7 @@ class Design:
             "test": self.test,
             "systems": self.systems,
             **({"shards": self.shards} if self.shards > 1 else {}),
-            **({} if self.replicates is None else self.replicates.to_dict()),
+            **({} if self.replicates is None else {"replicates": self.replicates.structure, **self.replicates.numbers}),
             self.goal: self.difference,
             "variance": self.variance,
             "alpha": self.alpha,
@@ -147,12 +121,12 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
     if test is None:
         raise RequestError(f"no test is known for the method «{method}»", fix=f"One of: {', '.join(TEST_OF)}.")
     # Of two systems the sd of the paired difference is known: σ² is half its square, as each has its share.
-    replicates = Replicates.of(row) if row.get("replicates") else None
+    replicates = _replicated(row) if row.get("replicates") else None
     sd = row.get("sd", 1.0) if replicates is None else replicates.components.total**0.5
     variance = row["variance"] if goal == "min_range" else sd**2 / (1 if method == "unpaired" else 2)
     return Design(
         source="size",
-        test=str(test) if replicates is None else SAMPLED_TESTS.get(replicates.structure.shared, str(test)),
+        test=str(test) if replicates is None else SAMPLED_TESTS.get(replicates.kind.shared, str(test)),
         systems=int(row.get("systems", 2)),
         topics=int(row["topics"]),
         difference=float(row[goal]),
@@ -168,6 +142,14 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
         judge_correlation=float(row.get("judge_correlation", NO_NUMBER)) if row.get("judged_topics") else NO_NUMBER,
         replicates=replicates,
     )
+
+
+def _replicated(row: Mapping[str, Any]) -> Replicated:
+    """The several scores per topic of a row of ``cranfield size``."""
+    if row["replicates"] not in STRUCTURES:
+        raise ValueError(f"replicates «{row['replicates']}»")
+    components = {name: float(row[name]) for name in NAMES}
+    return Replicated(structure=row["replicates"], **components, items=int(row["items"]), repeats=int(row["repeats"]))
 
 
 SAMPLED_TESTS = {"items": SAMPLED, "repeats": NESTED}
@@ -466,7 +448,7 @@ class DesignRequest:
 
     def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
         """What a file left open: the test, the topics, and for shards what is to be found."""
-        if design.replicates is not None and design.replicates.structure.shared and self.test is not None:
+        if design.replicates is not None and design.replicates.kind.shared and self.test is not None:
             what = "`test` has no effect on a design whose replicates are a sample"
             raise NoEffectError(what, parameter="test", fix=f"It is {TITLES[design.test]}.")
         if design.source != "shards":

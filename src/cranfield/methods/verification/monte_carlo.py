@@ -287,9 +287,7 @@ class Verification:
             estimator = f"regression estimator, r = {design.judge_correlation:.4g}; "
         numbers = f"{design.topics:,} topics{among}"
         if design.replicates is not None:
-            numbers = numbers_in_words(
-                design.replicates.structure, {**design.replicates.to_dict(), "topics": design.topics}
-            )
+            numbers = numbers_in_words(design.replicates.kind, {**design.replicates.numbers, "topics": design.topics})
         text = (
             f"{numbers} were planned for a power of {design.power:g}{meant}; "
             f"{self.collections:,} collections of {self.world} give {self.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
@@ -489,10 +487,10 @@ def _replicate_world(
     return ReplicateWorld(
         systems=design.systems,
         difference=design.difference,
-        structure=design.replicates.structure,
+        structure=design.replicates.kind,
         components=design.replicates.components,
-        items=design.replicates.items,
-        repeats=design.replicates.repeats,
+        items=int(design.replicates.items),
+        repeats=int(design.replicates.repeats),
     )
 
 
