@@ -120,6 +120,21 @@ def test_topics_for_a_pair_of_many_systems(systems: list[int], test: str, differ
     assert (found.below < 0.8).all()
 
 
+def test_the_counts_of_a_spread_are_solved_for() -> None:
+    goal = Goal("difference", 0.05)
+    judged = Judged(sd=0.15, judge_correlation=0.6, judged_topics=60)
+    fewest = int(solve(Design(topics=52, spread=judged), goal, "judged_topics"))
+    assert fewest == 335
+    powers = [
+        achieved(Design(topics=52, spread=Judged(sd=0.15, judge_correlation=0.6, judged_topics=n)), goal)
+        for n in (334, 335)
+    ]
+    assert powers[0] < 0.8 <= powers[1]
+    nested = Replicated(between=0.0116, within=0.0062, items=1)
+    assert int(solve(Design(topics=45, spread=nested), goal, "items")) == 3
+    assert np.isnan(solve(Design(topics=20, spread=nested), goal, "items", limit=1000))
+
+
 def test_two_one_sided_tests_take_97_topics() -> None:
     found = size(Design(test="tost"), Goal("equivalence", 0.3))
     assert (int(found.topics), round(float(found.achieved), 4), round(float(found.below), 4)) == (97, 0.8026, 0.7972)

@@ -235,7 +235,10 @@ def _pilot_sentence(pilot: PilotSize) -> str:
         for word in ("topics_lower", "topics_upper")
     )
     estimate = pilot.estimate
-    where = f"{pilot.size.conditions(row)}; {variance_words(estimate.method)} of {estimate.topics} topics"
+    of_whom = variance_words(estimate.method, estimate.topics)
+    if size.kind == "sensitivity" or size.method.design == SEPARATE:
+        of_whom = of_whom.partition(",")[0]  # which says so itself
+    where = f"{size.conditions(row)}; {of_whom}"
     sure = _assured(pilot, row)
     if pilot.estimate.topics < FEW_TOPICS:
         return f"{name}between {low} and {high} topics{size.per_system} {size.claim(row)} ({where}).{sure}"

@@ -20,7 +20,6 @@ from cranfield.methods.design.request import Request, design_of
 from cranfield.methods.design.solver import Size, achieved, size, solve
 from cranfield.methods.design.spreads import Judged
 from cranfield.methods.names import TEST_LABELS
-from cranfield.stats.roots import smallest_integer
 from cranfield.types import Array
 
 FEWEST = 5
@@ -155,12 +154,6 @@ class _Search:
         )
         return replace(self.design, topics=topics, spread=spread)
 
-    def _reached(self, topics: Array, judged_topics: Array) -> Array:
-        value = achieved(self._with(topics, judged_topics), self.goal)
-        if self.goal.kind == "width":
-            return np.asarray(value <= np.asarray(self.goal.value))
-        return np.asarray(value >= np.asarray(self.goal.at_least))
-
     def for_goal(self) -> LabelDesign:
         """The cheapest design with the judge, or that with human labels alone where it is no dearer."""
         costs = self.costs
@@ -184,13 +177,8 @@ class _Search:
 
     def _given(self, judged_topics: int) -> tuple[int, int]:
         """The fewest n among a given N; 0 where even all N do not reach the goal."""
-        counts, reached = smallest_integer(
-            lambda n, _: self._reached(n, np.full(len(n), judged_topics)),
-            np.array([30.0]),
-            lowest=FEWEST,
-            highest=judged_topics,
-        )
-        return (int(counts[0]) if reached[0] else 0), judged_topics
+        fewest = float(solve(self._with(FEWEST, judged_topics), self.goal, limit=judged_topics))
+        return (max(FEWEST, int(fewest)) if fewest == fewest else 0), judged_topics
 
     def _cheapest(self, human: int | None, human_cost: float) -> tuple[int, int]:
         """n and N at least cost; 0 where none reaches the goal for less than people alone."""
@@ -201,25 +189,15 @@ class _Search:
 
         def loss(low: Array, high: Array) -> Array:
             """The most topics with human labels need the fewest others; the rest is cheapest with the fewest."""
-            whole, reached = self._fewest_judged(high[0], human)
-            return np.where(reached, costs.of(low[0], whole), np.inf)
+            return np.nan_to_num(costs.of(low[0], self._fewest_judged(high[0])), nan=np.inf)
 
         best = None if most < FEWEST else least(loss, [(FEWEST, most)])
-        return (0, 0) if best is None else (best[0], int(self._fewest_judged(np.array(best), human)[0][0]))
+        return (0, 0) if best is None else (best[0], int(self._fewest_judged(np.array(best))[0]))
 
-    def _fewest_judged(self, topics: Array, human: int | None) -> tuple[Array, Array]:
-        """The fewest N for every n, and whether there is one."""
-        r2, most = self.correlation**2, self.costs.limit
-        reached = self._reached(topics, np.full(len(topics), most))
-        n = topics[reached]
-        with np.errstate(divide="ignore"):  # where n and N are worth as much as people alone
-            guess = r2 / np.maximum(1 / (human or np.inf) - (1 - r2) / n, 1e-12)
-        counts, _ = smallest_integer(
-            lambda whole, cells: self._reached(n[cells], whole), np.clip(guess, n, most), lowest=FEWEST, highest=most
-        )
-        whole = np.full(len(topics), most)
-        whole[reached] = np.maximum(counts, n)
-        return whole, reached
+    def _fewest_judged(self, topics: Array) -> Array:
+        """The fewest N for every n; nan where there is none."""
+        judged = solve(self._with(topics, topics), self.goal, "judged_topics", limit=self.costs.limit)
+        return np.maximum(judged, topics)
 
     def for_budget(self, budget: float) -> LabelDesign:
         costs, judge_cost = self.costs, self.costs.check_budget(budget)

@@ -229,14 +229,14 @@ def check_estimate(estimate: str, goal: str, method: str = "blocked") -> str:
     return estimate
 
 
-def variance_words(estimate: str) -> str:
+def variance_words(estimate: str, topics: int | None = None) -> str:
     """The variance in words, with the design that it belongs to where topics are not shared.
 
-    >>> variance_words("two-way")
-    'two-way variance, as if systems shared no topics'
+    >>> variance_words("two-way"), variance_words("residual", 50)
+    ('two-way variance, as if systems shared no topics', 'residual variance of 50 topics')
     """
     apart = "" if estimate not in ("within", "one-way", "two-way") else ", as if systems shared no topics"
-    return f"{estimate} variance{apart}"
+    return f"{estimate} variance{'' if topics is None else f' of {topics} topics'}{apart}"
 
 
 def check_pilot(topics: int, *, insisted: bool) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,8 @@ def solve(design: Design, goal: Goal, unknown: str = "topics", *, limit: int = M
     design, goal
         All numbers but the unknown one.
     unknown
-        ``topics``, ``systems``, ``alpha``, ``sd``, what the goal achieves (``power``), or the kind of the goal for the
-        smallest value that the topics detect.
+        ``topics``, ``systems``, ``alpha``, ``sd``, a count of the spread (`COUNTS`), what the goal achieves, such as
+        ``power``, or the kind of the goal for the smallest value that the topics detect.
     limit
         The largest number of topics to consider.
 
@@ -105,7 +106,16 @@ def solve(design: Design, goal: Goal, unknown: str = "topics", *, limit: int = M
         return problem.value(problem.design, problem.goal).reshape(problem.shape)
     if unknown == "systems":
         return problem.most_systems().reshape(problem.shape)
+    if unknown in COUNTS:
+        counts, reached = problem.fewest(unknown, limit)
+        return np.where(reached, counts.astype(float), np.nan).reshape(problem.shape)
+    if unknown not in (goal.kind, *_ENDS):
+        raise RequestError(f"«{unknown}» is no number of this design")
     return problem.crossing(unknown).reshape(problem.shape)
+
+
+COUNTS = ("judged_topics", "items", "repeats")
+"""The numbers of a spread that are counts, of which the smallest is solved for."""
 
 
 ORDER = (
@@ -202,11 +212,11 @@ def _plain(value: Any) -> Any:
 def size(design: Design, goal: Goal, *, limit: int = MOST_TOPICS, inputs: Mapping[str, Array] | None = None) -> Size:
     """The smallest number of topics that reaches a goal, and what it and one topic fewer achieve."""
     problem = _Problem.of(replace(design, topics=2), goal, "topics")
-    topics, reached = problem.fewest_topics(limit)
+    topics, reached = problem.fewest("topics", limit)
     below = np.full(len(topics), np.nan)
     some = np.flatnonzero(topics > problem.method.fewest)
-    below[some] = problem.with_topics(topics[some] - 1, some)
-    values = (topics, reached, problem.with_topics(topics, np.arange(len(topics))), below)
+    below[some] = problem.value_with("topics", topics[some] - 1, some)
+    values = (topics, reached, problem.value_with("topics", topics, np.arange(len(topics))), below)
     n, is_reached, value, one_fewer = (each.reshape(problem.shape) for each in values)
     return Size(goal.kind, problem.method, inputs or problem.inputs, n, is_reached, value, one_fewer, limit)
 
@@ -268,50 +278,45 @@ class _Problem:
             powers = np.nan_to_num(self.method.value(spread_out, _goal_at(goal, many))).reshape(sds.shape)
             return np.asarray(np.fmin(powers.mean(axis=1), once))  # never more than at the estimate
 
-    def with_topics(self, topics: Array, index: Array) -> Array:
-        """What n topics achieve in some cells."""
-        design = replace(_design_at(self.design, index), topics=topics.astype(float))
-        return self.value(design, _goal_at(self.goal, index))
+    def value_with(self, name: str, numbers: Array, index: Array) -> Array:
+        """What the designs of some cells achieve with other values of one number."""
+        design, goal = _design_at(self.design, index), _goal_at(self.goal, index)
+        moved: dict[str, Any] = {name: numbers.astype(float)}
+        if name == goal.kind:
+            goal = goal._replace(value=numbers)
+        elif name in _ARRAYS:
+            design = replace(design, **moved)
+        else:
+            design = replace(design, spread=replace(design.spread, **moved))
+        return self.value(design, goal)
 
-    def fewest_topics(self, limit: int) -> tuple[Array, Array]:
-        """The smallest n of every cell, and whether there is one."""
-        target = np.asarray(self.goal.at_least)
+    def is_reached(self, name: str, numbers: Array, index: Array) -> Array:
+        """Whether they reach the goal."""
+        value, target = self.value_with(name, numbers, index), np.asarray(self.goal.at_least)[index]
+        return np.asarray(value <= target if self.method.is_smaller_better else value >= target)
 
-        def enough(topics: Array, index: Array) -> Array:
-            value = self.with_topics(topics, index)
-            return np.asarray(value <= target[index] if self.method.is_smaller_better else value >= target[index])
-
+    def fewest(self, name: str, limit: int) -> tuple[Array, Array]:
+        """The smallest count of every cell that reaches the goal, and whether there is one."""
         with np.errstate(divide="ignore", invalid="ignore"):
             guess = np.nan_to_num(self.method.guess(self.design, self.goal), nan=100.0, posinf=limit)
-        return smallest_integer(enough, guess, lowest=self.method.fewest, highest=limit)
+        lowest = self.method.fewest if name == "topics" else 1
+        return smallest_integer(partial(self.is_reached, name), guess, lowest=lowest, highest=limit)
 
-    def crossing(self, unknown: str) -> Array:
+    def crossing(self, name: str) -> Array:
         """The value of another number at which the goal is just reached."""
-        if unknown not in (self.goal.kind, *_ENDS):
-            raise RequestError(f"«{unknown}» is no number of this design")
         target = np.asarray(self.goal.at_least)
-        low, high = _ENDS.get(unknown, (1e-9, 1e6))
-        highest = np.minimum(high, target) if unknown == "alpha" else np.full(len(target), high)
-
-        def value(x: Array, index: Array) -> Array:
-            design, goal = _design_at(self.design, index), _goal_at(self.goal, index)
-            if unknown == self.goal.kind:
-                return self.value(design, goal._replace(value=x))
-            if unknown == "alpha":
-                return self.value(replace(design, alpha=x), goal)
-            return self.value(replace(design, spread=replace(design.spread, sd=x)), goal)  # type: ignore[call-arg]
-
-        return crossing(value, target, np.full(len(target), low), highest)
+        low, high = _ENDS.get(name, (1e-9, 1e6))
+        highest = np.minimum(high, target) if name == "alpha" else np.full(len(target), high)
+        return crossing(partial(self.value_with, name), target, np.full(len(target), low), highest)
 
     def most_systems(self) -> Array:
         """The largest m with the required power, which decreases as systems are added (except with very few topics)."""
-        target = np.asarray(self.goal.at_least)
 
         def too_many(systems: Array, index: Array) -> Array:
-            design = replace(_design_at(self.design, index), systems=systems.astype(float))
-            return np.asarray(self.value(design, _goal_at(self.goal, index)) < target[index])
+            return np.logical_not(self.is_reached("systems", systems, index))
 
-        first_bad, there_is = smallest_integer(too_many, np.full(len(target), 10.0), lowest=2, highest=100_000)
+        tens = np.full(len(np.asarray(self.goal.at_least)), 10.0)
+        first_bad, there_is = smallest_integer(too_many, tens, lowest=2, highest=100_000)
         most = np.where(there_is, first_bad - 1, first_bad)
         if (most < 2).any():
             raise RequestError(

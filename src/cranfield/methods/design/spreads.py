@@ -170,6 +170,7 @@ class Judged(Spread):
             *(np.asarray(each, float) for each in (*inputs, self.sd, self.judge_correlation, self.judged_topics))
         )
         n, *rest, sd, r, whole = (each[..., np.newaxis, np.newaxis] for each in every)
+        whole = np.maximum(whole, n)  # people label some of those that the judge does
         nodes, weights = _grid()
         residual = special.chdtri(n - 2, 1 - nodes[:, np.newaxis]) / (n - 2)
         t = special.stdtrit(n - 1, (1 + nodes) / 2)  # its square is F(1, n − 1)
