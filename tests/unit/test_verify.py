@@ -20,6 +20,8 @@ from cranfield import InputError, RequestError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.methods.contrasts import MODELS, anova, compare, decompose, model_error, tukey
 from cranfield.methods.contrasts.resampling import LEAST_VARIANCE
+from cranfield.methods.design.goals import default_difference
+from cranfield.methods.design.planning import scales_of
 from cranfield.methods.design.request import Request
 from cranfield.methods.sharding.shard_models import SHARD_MODELS
 from cranfield.methods.verification import (
@@ -600,7 +602,6 @@ def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
         (lambda: sharded_designs(pilot(), ["MD6"], difference=0.1), "with shards"),
         (lambda: planned_designs(Request(width=(0.1,), variance=(0.05,))), "one thing"),
         (lambda: DesignRequest(models=("MD6",)).designs(None), "pilot with shards"),
-        (lambda: DesignRequest().designs(pilot(shards=2)), "missing"),
         (lambda: DesignRequest(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2)), "one value"),
     ],
 )
@@ -666,3 +667,10 @@ def test_columns_of_a_table_have_titles_of_their_own_and_intervals_are_named() -
         assert "95 % intervals" in table.title
     low, high = found.verifications[0].error.anytime
     assert f"[{low:.3f}, {high:.3f}; anytime-valid]" in found.summary()
+
+
+def test_a_design_without_a_goal_has_the_default_one() -> None:
+    for table in (pilot(), pilot(shards=2)):
+        (scale,) = scales_of(table).values()
+        designs = DesignRequest().designs(table)
+        assert {design.difference for design in designs} == {default_difference(scale)}
