@@ -21,8 +21,7 @@ from cranfield.methods.contrasts.decisions import Drawing
 from cranfield.methods.contrasts.gates import gate_verdicts
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import against
-from cranfield.methods.design.formulas import difference_method
-from cranfield.methods.design.sample_size import solve
+from cranfield.methods.design import Design, Goal, solve
 from cranfield.runtime.random import Seed, generator, sequence
 
 Array = npt.NDArray[Any]
@@ -51,8 +50,8 @@ def drawn(runs: Array, topics: int, draws: int, seed: Seed) -> Array:
 
 def margin_of(topics: int) -> float:
     """What n topics show with the planned power, in units of the sd of differences."""
-    one_sided = difference_method("t", sides=1)
-    return float(solve(one_sided, "difference", topics=topics, sd=1.0, alpha=ALPHA, power=POWER))
+    one_sided = Design(topics=topics, alpha=ALPHA, sides=1)
+    return float(solve(one_sided, Goal("effect_size", at_least=POWER), "effect_size"))
 
 
 def passing(gaps: Array, margin: float, test: str, seed: Seed) -> float:

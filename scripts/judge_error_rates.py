@@ -20,19 +20,19 @@ import numpy.typing as npt
 
 import cranfield
 from cranfield.methods.contrasts.estimates import GREATER
+from cranfield.methods.design import Design, Goal, Sd
+from cranfield.methods.design.labels import LabelCosts, cheapest_labels
 from cranfield.methods.judging import (
     CombinedJudge,
     JudgedScores,
     average_judge,
     best_combination,
     compare_judged,
-    design_for_power,
     difference_correlation,
     estimate_pairs,
     favour,
 )
 from cranfield.methods.judging.estimators import ESTIMATORS, Moments
-from cranfield.methods.judging.label_design import LabelCosts
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores.evaluation import score_collection
 from cranfield.stats.tails import t_critical
@@ -352,7 +352,8 @@ def show_design(draws: int, seed: int) -> None:
     print(f"Designs for a difference of .05, sd .15, power .80, costs 10 and 0.1; {draws:,} simulated collections\n")
     print("| r | n | N | cost | people alone | power | simulated |\n|---|---|---|---|---|---|---|")
     for r in (0.3, 0.6, 0.9):
-        found = design_for_power(0.05, 0.15, r, LabelCosts(human=10, judge=0.1))
+        costs = LabelCosts(human=10, judge=0.1)
+        found = cheapest_labels(Design(spread=Sd(sd=0.15)), Goal("difference", 0.05), r, costs)
         if found.topics is None:
             continue
         power = simulated_power(

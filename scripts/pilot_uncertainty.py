@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import ScoreTable
+from cranfield.methods.design import Design, Goal, Sd, achieved
 from cranfield.methods.design.planning import plan_from_pilot
 from cranfield.methods.design.request import Request
 from cranfield.methods.variance import estimate_variance
@@ -37,11 +38,14 @@ def one_pilot(truth: Array, topics: int, rng: np.random.Generator) -> tuple[bool
     estimate = variances.get("residual")
     found = plan_from_pilot(Request(difference=[DIFFERENCE]), variances)[0]
     variance = float(squares(truth).residual) * (len(truth) - 1) / len(truth)
-    cells = {name: np.ravel(values) for name, values in found.size.inputs.items()} | {
-        "sd": np.array([np.sqrt(2 * variance)])
-    }
-    real = found.size.method.value(np.ravel(found.size.topics).astype(float), cells)
-    return variance > estimate.upper, float(found.size.achieved.flat[0]), float(found.assurance.flat[0]), float(real[0])
+    design = Design(
+        topics=int(found.size.topics.flat[0]),
+        systems=truth.shape[1],
+        test=found.size.method.name,
+        spread=Sd.of_variance(variance),
+    )
+    real = float(achieved(design, Goal("difference", DIFFERENCE)))
+    return variance > estimate.upper, float(found.size.achieved.flat[0]), float(found.assurance.flat[0]), real
 
 
 def main() -> None:

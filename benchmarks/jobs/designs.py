@@ -18,12 +18,13 @@ def grid() -> list[np.ndarray]:
 
 
 def ours() -> None:
-    from cranfield.methods.design import size_for_range
+    from cranfield.methods.design import Design, Goal, Sd, solve
 
     alpha, power, min_range, systems, variance = grid()
 
     def answer() -> None:
-        size_for_range(alpha=alpha, power=power, min_range=min_range, systems=systems, variance=variance)
+        design = Design(systems=systems, test="exact", alpha=alpha, spread=Sd.of_variance(variance))
+        solve(design, Goal("min_range", min_range, power))
 
     answer()
     clock.answer(seconds=clock.median(answer), share=1, remark=f"{len(alpha):,} cells")

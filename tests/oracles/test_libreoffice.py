@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.methods.design.sample_size import size_for_difference, size_for_range, size_for_width
 from cranfield.rendering.report_model import Report, Start
 from cranfield.rendering.workbook import to_xlsx
+from designs import size_for_difference, size_for_range, size_for_width
 
 # Recalculate on loading, always; LibreOffice otherwise trusts the numbers a file was saved with.
 SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>

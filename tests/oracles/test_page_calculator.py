@@ -15,13 +15,7 @@ import pytest
 from scipy import stats
 
 import cranfield.rendering
-from cranfield.methods.design.sample_size import (
-    Size,
-    size_for_difference,
-    size_for_range,
-    size_for_sensitivity,
-    size_for_width,
-)
+from designs import size_for_difference, size_for_range, size_for_sensitivity, size_for_width
 
 SCRIPT = Path(cranfield.rendering.__file__).parent / "templates" / "design.js"
 ASK = """
@@ -43,7 +37,7 @@ def node(cells: list[list[Any]]) -> list[Any]:
     return found
 
 
-SIZES: dict[str, Callable[..., Size]] = {
+SIZES: dict[str, Callable[..., Any]] = {
     "t": size_for_difference,
     "interval": size_for_width,
     "clt": size_for_sensitivity,
@@ -65,7 +59,8 @@ def test_n_and_what_it_achieves_are_the_librarys() -> None:
     answers = node([["size", method, design] for method, design in cells])
     for (method, design), answer in zip(cells, answers, strict=True):
         options = {"method": method} if method in ("exact", "blocked", "sakai") else {}
-        row = SIZES.get(method, size_for_range)(**design, **options).to_dict()[0]
+        sized: Callable[..., Any] = SIZES.get(method, size_for_range)
+        row = sized(**design, **options).to_dict()[0]
         word = "power" if "power" in design else next(iter(design))
         assert answer["topics"] == row["topics"], (method, design)
         assert answer["achieved"] == pytest.approx(row[f"achieved_{word}"], rel=1e-9), (method, design)

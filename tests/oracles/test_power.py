@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.methods.design import power_for_difference, power_for_range, size_for_difference, size_for_range
+from designs import power_for_difference, power_for_range, size_for_difference, size_for_range
 
 GOLDEN = Path(__file__).parent / "r" / "power.csv"
 

@@ -10,7 +10,9 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.methods.design import (
+from cranfield.methods.design import Design, Goal, Sd
+from cranfield.methods.design.solver import solve
+from designs import (
     detectable_difference,
     power_for_difference,
     power_for_range,
@@ -19,8 +21,6 @@ from cranfield.methods.design import (
     size_for_sensitivity,
     size_for_width,
 )
-from cranfield.methods.design.formulas import difference_method, range_method
-from cranfield.methods.design.sample_size import solve
 from sizes import examples_of
 
 ALPHAS = st.floats(0.001, 0.1)
@@ -50,16 +50,15 @@ def test_n_reaches_the_power_and_n_minus_1_does_not(
 def test_solving_for_any_parameter_and_back_gives_it_again(
     systems: int, topics: int, variance: float, alpha: float, power: float, method: str
 ) -> None:
-    how = range_method(method)
-    known = {"topics": topics, "systems": systems, "variance": variance, "alpha": alpha, "power": power}
-    min_range = float(solve(how, "min_range", **known))
-    everything = {**known, "min_range": min_range}
-    for wanted in ("variance", "alpha", "power", "min_range"):
-        rest = {name: value for name, value in everything.items() if name != wanted}
-        assert float(solve(how, wanted, **rest)) == pytest.approx(everything[wanted], rel=1e-6)
-    rest = {name: value for name, value in everything.items() if name not in ("topics", "min_range")}
-    # A range a little wider than the one n topics just see needs n topics, give or take the rounding.
-    assert abs(int(solve(how, "topics", **rest, min_range=min_range * (1 + 1e-9))) - topics) <= 1
+    goal = Goal("min_range", at_least=power)
+    design = Design(topics=topics, systems=systems, test=method, alpha=alpha, spread=Sd.of_variance(variance))
+    min_range = float(solve(design, goal, "min_range"))
+    goal = goal._replace(value=min_range)
+    wanted = {"sd": (2 * variance) ** 0.5, "alpha": alpha, "power": power, "min_range": min_range}
+    for name, value in wanted.items():
+        assert float(solve(design, goal, name)) == pytest.approx(value, rel=1e-6)
+    # A range a little wider than the one n topics just detect needs n topics, give or take the rounding.
+    assert abs(int(solve(design, goal._replace(value=min_range * (1 + 1e-9)))) - topics) <= 1
 
 
 @settings(max_examples=examples_of(40), deadline=None)
@@ -77,8 +76,8 @@ def test_detectable_difference_and_power_invert_each_other(
     gap = detectable_difference(topics=topics, sd=sd, alpha=alpha, power=power, sides=sides, method=method)
     again = power_for_difference(topics=topics, difference=gap, sd=sd, alpha=alpha, sides=sides, method=method)
     assert float(again) == pytest.approx(power, rel=1e-9)
-    how = difference_method(method, sides=sides)
-    back = solve(how, "sd", topics=topics, difference=gap, alpha=alpha, power=power)
+    design = Design(topics=topics, test=method, alpha=alpha, sides=sides)
+    back = solve(design, Goal("difference", gap, power), "sd")
     assert float(back) == pytest.approx(sd, rel=1e-6)
 
 

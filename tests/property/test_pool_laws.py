@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import cranfield
 from cranfield.collection import Collection
-from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import pilot_study
 from cranfield.methods.leave_out.pilots import draw
 from cranfield.methods.pooling.costs import on_frontier
+from designs import aim
 from sizes import examples_of
 
 DOCUMENTS = [f"d{at}" for at in range(8)]
@@ -108,7 +108,7 @@ def test_as_many_teams_leave_as_were_asked_to(teams: int, topics: int, seed: int
 @settings(max_examples=examples_of(50), deadline=None)
 @given(st.lists(st.floats(1e-4, 0.3), min_size=2, max_size=6), st.sampled_from(["min_range", "difference", "width"]))
 def test_more_variance_never_asks_for_fewer_topics(variances: list[float], goal: str) -> None:
-    topics = Target(goal, 0.1).topics(np.sort(variances))
+    topics = aim(goal, 0.1).topics(np.sort(variances))
     assert (np.diff(topics) >= 0).all()
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.methods.design import sensitivity_with, size_for_sensitivity
-from cranfield.methods.design.planning import pair_sizes
+from cranfield.methods.design.pair_sizes import pair_sizes
 from cranfield.stats.tails import normal_critical
+from designs import sensitivity_with, size_for_sensitivity
 
 
 def test_table_1_lies_within_the_rounding_of_its_printed_variances(kept: Path) -> None:

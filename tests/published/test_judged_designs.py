@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.methods.judging import JudgedScores, difference_correlation, judged_width
-from cranfield.methods.judging.label_design import LabelCosts, design_for_power
+from cranfield.methods.design.labels import LabelCosts
+from cranfield.methods.judging import JudgedScores, difference_correlation
 from cranfield.methods.judging.two_phase_stopping import stopped
 from cranfield.methods.verification import Design, verify
+from designs import design_for_power, judged_width
 from judged_population import made_population
 from sizes import margin
 

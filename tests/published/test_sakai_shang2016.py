@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cranfield.methods.design import size_for_range
-from cranfield.methods.design.target import Target
+from designs import aim, size_for_range
 
 
 def test_all_25_cells_of_table_3_come_out_to_the_topic(kept: Path) -> None:
@@ -29,6 +28,6 @@ def test_all_25_cells_of_table_3_come_out_to_the_topic(kept: Path) -> None:
 def test_table_3_follows_from_its_variances_in_one_go(kept: Path) -> None:
     with open(kept / "published" / "sakai_shang2016_table3.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    target = Target("min_range", 0.15, systems=10, alpha=0.05, power=0.8, method="sakai")
+    target = aim("min_range", 0.15, systems=10, alpha=0.05, power=0.8, method="sakai")
     found = target.topics(np.array([float(row["variance"]) for row in rows]))
     assert found.tolist() == [int(row["topics"]) for row in rows]

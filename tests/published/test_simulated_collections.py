@@ -10,7 +10,7 @@ import pytest
 import cranfield
 from cranfield.methods.design.request import Request
 from cranfield.methods.simulation import Fit, fit_simulator, goodness_of_fit
-from cranfield.methods.verification import completed, designs_from_pilot, verify
+from cranfield.methods.verification import completed, planned_designs, verify
 from cranfield.methods.verification.batch_tests import make_test
 from sizes import sized
 
@@ -81,7 +81,7 @@ def test_differences_have_the_tails_of_real_ones(kept: Path, means: str) -> None
 def test_blocked_tests_of_trec8_runs_find_more_among_equals_than_they_claim(kept: Path) -> None:
     """Runs differ in variance and resemble each other unequally, which F and Tukey's test take no account of."""
     pilot = cranfield.read_scores(kept / "data" / FILES["AP"])
-    (design,) = designs_from_pilot(Request(systems=(10,), min_range=(0.1,)), pilot)
+    (design,) = planned_designs(Request(systems=(10,), min_range=(0.1,)), pilot)
     found = verify(design, pilot, search=False)
     assert found.verdict == "enough"
     assert found.error.interval[0] > 0.05

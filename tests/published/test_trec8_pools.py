@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import pilot_study
 from cranfield.methods.pooling import depth_study, equivalent_designs, pair_study, reusability
 from cranfield.scores.evaluation import score_collection
 from cranfield.stats.kendall import kendall_tau
+from designs import aim
 
 RUNS, TOPICS, JUDGMENTS = 129, 50, 86_830
 
@@ -79,7 +79,7 @@ def test_shallower_pools_of_the_example_vary_more_and_lose_more(small: cranfield
 
 
 def test_the_variance_of_the_example_without_some_teams_is_about_that_of_all(small: cranfield.Collection) -> None:
-    target = Target(method="sakai")
+    target = aim(method="sakai")
     study = pilot_study(small, "AP", left_out=[1, 2, 3], trials=10, estimate="within", target=target, seed=1)
     full = study.get("AP").variance
     assert full == pytest.approx(0.0470, abs=0.0005)
@@ -163,7 +163,7 @@ def test_variance_is_robust_to_leaving_teams_out_until_few_are_left(trec8: cranf
         left_out=range(1, 41),
         trials=10,
         estimate="within",
-        target=Target(method="sakai"),
+        target=aim(method="sakai"),
         seed=1,
     )
     assert study.get("AP").variance == pytest.approx(0.0401, abs=0.00005)
@@ -179,7 +179,7 @@ def test_variance_is_robust_to_leaving_teams_out_until_few_are_left(trec8: cranf
         )
     # One or two teams overestimate AP's variance (SS16 §5.1), and lose topics. Ten trials are too few to see it.
     alone = pilot_study(
-        trec8, "AP", left_out=[40], pilot_topics=[], trials=200, estimate="within", target=Target(method="sakai")
+        trec8, "AP", left_out=[40], pilot_topics=[], trials=200, estimate="within", target=aim(method="sakai")
     )
     assert alone.get("AP", 40).variance / study.get("AP").variance == pytest.approx(1.22, abs=0.06)
     assert alone.get("AP", 40).mean_lower > study.get("AP").variance
@@ -199,7 +199,7 @@ def test_variance_of_ap_rises_as_pools_get_shallower_and_that_of_nerr_does_not(t
     assert rises["AP"] > 1.2
     assert rises["nERR"] < 1.01
     assert [point.judged for point in study.of("AP")][-1] == JUDGMENTS / TOPICS
-    budget = equivalent_designs(study, Target(method="exact"), rule="raw-difference")
+    budget = equivalent_designs(study, aim(method="exact"), rule="raw-difference")
     designs = {design.depth: design for design in budget.of("AP")}
     assert designs[10].cheapest
     assert designs[100].judgments / designs[10].judgments == pytest.approx(5.95, abs=0.05)  # S14: 5.7
@@ -220,14 +220,14 @@ def test_depth_changes_signal_as_well_as_noise(
     """METHODS §13: designs of equal Eρ² for the best 60 runs, and for all 129."""
     study = depth_study(trec8, "AP", depths=[5, 10, 20], best=best)
     assert [point.signal_to_noise for point in study.of("AP")] == pytest.approx(ratios, abs=0.00006)
-    designs = equivalent_designs(study, Target("difference", 0.05)).of("AP")
+    designs = equivalent_designs(study, aim("difference", 0.05)).of("AP")
     assert [design.relative_topics for design in designs] == pytest.approx(relative, abs=0.02)
     counts = [design.topics / (designs[-1].topics or 0) for design in designs if design.topics]
     assert counts == pytest.approx(relative, abs=0.03)
     if best is None:
         (caution,) = [each for each in study.warnings if each.slug == "depth-and-systems"]
         assert "among the best 64 runs, depth 5 takes 1.65 times the topics of full depth" in str(caution)
-        raw = equivalent_designs(study, Target("difference", 0.05), rule="raw-difference").of("AP")
+        raw = equivalent_designs(study, aim("difference", 0.05), rule="raw-difference").of("AP")
         assert raw[0].relative_topics == pytest.approx(1.26, abs=0.01)  # the residual alone: .0172 against .0136
 
 

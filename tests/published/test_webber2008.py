@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.methods.design import detectable_difference, power_for_difference, size_for_difference
 from cranfield.methods.variance import estimate_variance
 from cranfield.stats.roots import crossing
+from designs import detectable_difference, power_for_difference, size_for_difference
 
 
 def test_topic_counts_are_the_papers_plus_one_because_it_truncates() -> None:

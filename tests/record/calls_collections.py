@@ -80,7 +80,8 @@ CALLS = [
         f"pilot {_DEMO} --teams demo/teams.tsv --difference 0.05 --test t --trials 10",
         f"pilot {_DEMO} --teams demo/teams.tsv --difference 0.05 --test holm --trials 10 --seed 2",
         f"pilot {_DEMO} --teams demo/teams.tsv --width 0.1 --trials 10 --depth 10",
-        f"pilot {_DEMO} --teams demo/teams.tsv --estimate two-way --method sakai --trials 10 --within 0.1",
+        f"pilot {_DEMO} --teams demo/teams.tsv --min-range 0.15 --systems 10 --estimate two-way "
+        "--method sakai --trials 10 --within 0.1",
         tolerance=1e-9,
         because="sums of squares and products of matrices by BLAS, whose order differs between machines",
     ),

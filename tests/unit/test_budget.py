@@ -17,8 +17,6 @@ from cranfield.cli.app import app
 from cranfield.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
-from cranfield.methods.design import detectable_difference
-from cranfield.methods.design.target import Target
 from cranfield.methods.pooling import (
     DepthStudy,
     Prices,
@@ -35,6 +33,7 @@ from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
 from cranfield.scores.evaluation import score_collection
 from cranfield.stats.kendall import kendall_tau
+from designs import aim, detectable_difference
 
 Write = Callable[[str, str | bytes], str]
 
@@ -165,7 +164,7 @@ def test_pools_are_written_as_qrels(demo: Collection, tmp_path: Path) -> None:
 
 
 def test_designs_cost_what_their_topics_and_judgments_do(study: DepthStudy) -> None:
-    target = Target("difference", 0.1)
+    target = aim("difference", 0.1)
     budget = equivalent_designs(study, target, prices=Prices(0.5, 20))
     for design in budget.designs:
         assert design.topics is not None
@@ -183,7 +182,7 @@ def test_designs_cost_what_their_topics_and_judgments_do(study: DepthStudy) -> N
 def test_dear_topics_make_deep_pools_pay() -> None:
     study = DepthStudy.from_table({5: (50, {"AP": 0.08}), 100: (700, {"AP": 0.04})})
     shallow, deep = (
-        equivalent_designs(study, Target(method="exact"), rule="raw-difference", prices=Prices(1, price)).cheapest("AP")
+        equivalent_designs(study, aim(method="exact"), rule="raw-difference", prices=Prices(1, price)).cheapest("AP")
         for price in (0, 10_000)
     )
     assert shallow is not None
@@ -198,12 +197,14 @@ def test_the_frontier_leaves_out_what_another_design_beats() -> None:
 
 
 def test_a_budget_pays_for_whole_topics_and_gives_what_they_detect(study: DepthStudy) -> None:
-    for target in (Target(method="blocked"), Target("difference", None), Target("width", None)):
+    for target in (aim(method="blocked"), aim("difference", None), aim("width", None)):
         found = affordable_designs(study, 5000, target, prices=Prices(1, 10))
         for design, signal in zip(found.of("AP"), study.signals("AP"), strict=True):
             assert design.topics == int(5000 / (design.judged + 10))
             assert design.cost <= 5000 < design.cost + design.judged + 10
-            there = target.seen(np.array([design.topics]), np.array([design.variance]))[0]  # in scores of this depth
+            there = target.detectable(np.array([design.topics]), np.array([design.variance]))[
+                0
+            ]  # in scores of this depth
             assert design.detectable == pytest.approx(there / signal, rel=1e-6)
             assert design.detectable_low < design.detectable < design.detectable_high
         best = found.best("AP")
@@ -221,7 +222,7 @@ def test_a_budget_too_small_for_two_topics_detects_nothing(study: DepthStudy) ->
 
 @pytest.mark.parametrize("rule", ["equal-power", "raw-difference"])
 def test_the_cost_of_a_design_pays_for_its_goal(study: DepthStudy, rule: str) -> None:
-    target = Target("min_range", 0.1, method="blocked")
+    target = aim("min_range", 0.1, method="blocked")
     for design in equivalent_designs(study, target, rule=rule).of("AP"):
         same = affordable_designs(study, design.cost + 1e-6, target, rule=rule)
         (afforded,) = [each for each in same.of("AP") if each.depth == design.depth]
@@ -231,11 +232,11 @@ def test_the_cost_of_a_design_pays_for_its_goal(study: DepthStudy, rule: str) ->
 
 def test_equivalent_designs_have_equal_power_for_the_same_systems(study: DepthStudy) -> None:
     """At depth d the systems' differences are s times those at full depth, and n topics find s·δ there."""
-    target = Target("difference", 0.02)
+    target = aim("difference", 0.02)
     designs = equivalent_designs(study, target).of("AP")
     for design, signal in zip(designs, study.signals("AP"), strict=True):
         assert design.topics is not None
-        shrunk = Target("difference", 0.02 * signal)
+        shrunk = aim("difference", 0.02 * signal)
         assert design.topics == shrunk.topics(np.array([design.variance]))[0]
         # Large n: equal power is equal reliability, and the ratio of topics is that of σ_s²/σ_e².
         assert design.relative_topics == pytest.approx(designs[-1].signal_to_noise / design.signal_to_noise)
@@ -244,7 +245,7 @@ def test_equivalent_designs_have_equal_power_for_the_same_systems(study: DepthSt
 
 
 def test_sakais_rule_looks_at_the_variance_alone(study: DepthStudy) -> None:
-    target = Target("difference", 0.02)
+    target = aim("difference", 0.02)
     designs = equivalent_designs(study, target, rule="raw-difference").of("AP")
     for design in designs:
         assert design.topics == target.topics(np.array([design.variance]))[0]
@@ -264,7 +265,7 @@ def test_the_best_are_best_at_full_depth_and_alone_decide(demo: Collection) -> N
             float(squares(score_collection(pool, "AP").of()[:, chosen]).residual), rel=1e-12
         )
     assert found.chosen("AP") == "the best 4 of 12 runs by mean AP at full depth"
-    assert "for the best 4 of 12 runs" in equivalent_designs(found).summary()
+    assert "for the best 4 of 12 runs" in equivalent_designs(found, aim()).summary()
 
 
 def test_a_pairs_signal_is_its_mean_difference_over_the_sd_of_its_differences(demo: Collection) -> None:
@@ -275,7 +276,7 @@ def test_a_pairs_signal_is_its_mean_difference_over_the_sd_of_its_differences(de
         effects.append(gaps.mean() / gaps.std(ddof=1))
         assert point.difference == pytest.approx(gaps.mean())
         assert point.signal_to_noise == pytest.approx(effects[-1] ** 2)
-    designs = equivalent_designs(found, Target("difference", 0.03, systems=2)).of("AP")
+    designs = equivalent_designs(found, aim("difference", 0.03, systems=2)).of("AP")
     assert designs[0].relative_topics == pytest.approx((effects[1] / effects[0]) ** 2)
 
 
@@ -283,7 +284,7 @@ def test_a_pair_whose_order_a_pool_reverses_has_no_design_there(demo: Collection
     found = depth_study(demo, "AP", depths=[5], pair=("cleverdon1", "aldgate1"))
     shallow, deep = found.points
     turned = replace(found, points=(replace(shallow, difference=-shallow.difference), deep))
-    designs = equivalent_designs(turned, Target("difference", 0.05)).of("AP")
+    designs = equivalent_designs(turned, aim("difference", 0.05)).of("AP")
     assert [design.topics is None for design in designs] == [True, False]
 
 
@@ -477,7 +478,7 @@ def test_the_command_takes_the_systems_to_distinguish(files: list[str]) -> None:
     assert pair["inputs"]["pair"] == ["cleverdon1", "aldgate1"]
     assert (pair["inputs"]["systems"], pair["inputs"]["test"]) == (2, "t")
     assert pair["rows"][-1]["relative_topics"] == 1
-    raw = answer("budget", *files, "-d", "5", "--rule", "raw-difference", "--method", "sakai")
+    raw = answer("budget", *files, "-d", "5", "--rule", "raw-difference", "--min-range", "0.15", "--method", "sakai")
     assert (raw["rule"], raw["estimate"]) == ("raw-difference", "two-way")
 
 
@@ -495,9 +496,9 @@ def test_the_command_takes_the_systems_to_distinguish(files: list[str]) -> None:
         (["--difference", "0.1", "--systems", "5", "--test", "t"], '`systems` has no effect with `test="t"`'),
         (["--difference", "0.1", "--method", "sakai"], "`method` goes with `min_range`"),
         (["--min-range", "0.1", "--test", "tukey"], "`test` goes with `difference`"),
-        (["--estimate", "within"], "does not go with the within variance"),
-        (["--estimate", "residual", "--method", "sakai"], "does not go with the residual variance"),
-        (["--estimate", "within", "--difference", "0.1"], "has no within variance"),
+        (["--min-range", "0.1", "--estimate", "within"], "does not go with the within variance"),
+        (["--min-range", "0.1", "--estimate", "residual", "--method", "sakai"], "go with the residual variance"),
+        (["--estimate", "percentile", "--difference", "0.1"], "no estimate «percentile»"),
         (["--rule", "magic"], "`rule` cannot be «magic»"),
     ],
 )

@@ -162,7 +162,7 @@ def test_power_of_many_sizes_is_one_table_and_a_chart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["size", "--variance", "0.05"],
+        ["size", "--variance", "5"],
         ["size", "--systems", "ten", "--min-range", "0.1", "--variance", "0.05"],
         ["size", "--systems", "10", "--min-range", "0.1", "--variance", "-1"],
         ["power", "--topics", "50"],
@@ -195,7 +195,12 @@ def test_charts_of_sizes_and_variances_say_what_they_show(scores: str) -> None:
     found = cranfield.size(scores, difference="0.02:0.1:0.02", measure="AP").chart().to_dict()
     assert found["title"] == f"AP: {PLANNED_TEST_TITLES['holm']}, 12 systems, α = 0.05, power 0.8"
     names = list(dict.fromkeys(row["curve"] for row in found["data"]["values"]))
-    assert [name.partition(", sd 0.1")[0] for name in names] == ["residual variance", "percentile variance"]
+    assert [name.partition(", sd 0.1")[0] for name in names] == [
+        "residual variance",
+        "median pair variance",
+        "mean pair variance",
+        "percentile variance",
+    ]
     both = cranfield.size(scores, difference="0.02:0.1:0.02").chart().to_dict()
     assert both["title"].startswith(PLANNED_TEST_TITLES["holm"])
     assert {row["curve"].partition(", ")[0] for row in both["data"]["values"]} == {"AP", "nDCG@10"}

@@ -9,11 +9,12 @@ import pytest
 
 import cranfield
 from cranfield.errors import RequestError
-from cranfield.methods.design import size_for_difference, size_for_range
+from cranfield.methods.design.cards import cards_from_grid, cards_from_pilot, make_card, parse_gate
+from cranfield.methods.design.inputs import parse_grid
 from cranfield.methods.design.planning import plan, plan_from_pilot
-from cranfield.methods.design.power_card import cards_from_grid, cards_from_pilot, make_card, parse_gate
-from cranfield.methods.design.request import Request, parse_grid
+from cranfield.methods.design.request import Request
 from cranfield.methods.variance import estimate_variance
+from designs import size_for_range
 
 GOOD: dict[str, Any] = {"systems": 10, "min_range": 0.1, "variance": 0.05, "alpha": 0.05, "power": 0.8}
 
@@ -26,8 +27,7 @@ GOOD: dict[str, Any] = {"systems": 10, "min_range": 0.1, "variance": 0.05, "alph
         ({"alpha": 0.0}, "`alpha` cannot be 0", "between 0 and 1"),
         ({"min_range": 0.0}, "`min_range` cannot be 0", "Equal systems"),
         ({"min_range": -0.1}, "`min_range` cannot be -0.1", "Equal systems"),
-        ({"variance": -0.05}, "`variance` cannot be -0.05", "squared distance"),
-        ({"variance": float("nan")}, "`variance` cannot be nan", "squared distance"),
+        ({"variance": float("nan")}, "`sd` cannot be nan", "standard deviation"),
         ({"systems": 1}, "`systems` cannot be 1", "two systems"),
         ({"systems": 2.5}, "`systems` cannot be 2.5", "two systems"),
     ],
@@ -51,13 +51,6 @@ def test_a_design_beyond_the_limit_says_what_the_limit_gives() -> None:
 def test_shapes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(RequestError, match="do not fit"):
         size_for_range(**{**GOOD, "systems": [2, 3], "min_range": [0.1, 0.2, 0.3]})
-
-
-def test_an_effect_size_excludes_difference_and_sd() -> None:
-    with pytest.raises(RequestError, match="replaces"):
-        size_for_difference(effect_size=0.2, sd=0.1)
-    with pytest.raises(RequestError, match="needs its sd"):
-        size_for_difference(difference=0.2)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +89,10 @@ def test_a_plan_by_name_is_that_method_alone() -> None:
 
 def test_a_plan_without_goal_or_variance_says_what_to_add() -> None:
     with pytest.raises(RequestError, match="no goal"):
-        plan(Request(variance=[0.05]))
+        plan(Request(variance=[5.0]))  # not on a scale from 0 to 1, for which the default goal is
+    assert plan(Request(sd=[0.15]))[0].to_dict()[0]["difference"] == 0.05
+    with pytest.raises(RequestError, match=r"`variance` cannot be -0\.05"):
+        plan(Request(systems=[10], min_range=[0.1], variance=[-0.05]))
     with pytest.raises(RequestError, match="`variance` is missing"):
         plan(Request(systems=[10], min_range=[0.1]))
     with pytest.raises(RequestError, match="number of systems"):

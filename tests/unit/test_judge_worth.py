@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.methods.judging import JudgedScores, difference_correlation, effective_topics
+from cranfield.methods.design.spreads import effective_topics
+from cranfield.methods.judging import JudgedScores, difference_correlation
 from cranfield.types import Array
 from sizes import sized
 

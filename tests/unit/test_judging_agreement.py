@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from cranfield.errors import InputError, RequestError
+from cranfield.methods.design.spreads import effective_topics
 from cranfield.methods.judging import (
     GradeAgreement,
     JudgedScores,
@@ -22,7 +23,6 @@ from cranfield.methods.judging import (
     difference_correlation,
     draw_topics,
     drift,
-    effective_topics,
     favour,
     grade_agreement,
     match_grades,

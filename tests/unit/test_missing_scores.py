@@ -16,7 +16,7 @@ import cranfield
 from cranfield import InputError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.methods.contrasts.comparing import compare
-from cranfield.methods.design.planning import pair_sizes
+from cranfield.methods.design.pair_sizes import pair_sizes
 from cranfield.methods.reliability import assess_reliability, generalise
 from cranfield.methods.sequential.paired_differences import all_pairs
 from cranfield.methods.sequential.trial import past_experience

@@ -15,12 +15,14 @@ import cranfield
 from cranfield.cli.app import app
 from cranfield.collection import Collection
 from cranfield.errors import RequestError
+from cranfield.methods.design import Design
 from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import PilotStudy, pilot_study, write_leave_outs
 from cranfield.methods.leave_out.pilots import _finite_correction, draw
 from cranfield.methods.variance.components import squares
 from cranfield.scores.evaluation import score_collection
 from cranfield.stats.tails import t_critical
+from designs import aim
 
 Write = Callable[[str, str | bytes], str]
 
@@ -71,7 +73,7 @@ def test_a_point_is_the_mean_of_its_pilots_with_students_interval(study: PilotSt
     ends = np.exp(np.log(mine).mean() + np.array([-reach, reach]))
     assert (point.lower, point.upper) == pytest.approx(tuple(ends))
     assert point.error == pytest.approx(np.abs(ends - full).max() / full)
-    target = Target(method="blocked")
+    target = Target(Design(systems=12, test="holm"))
     assert (point.topics_low, point.topics_high) == tuple(target.topics(ends))
     assert point.topics == target.topics(np.array([mine.mean()]))[0]
 
@@ -113,13 +115,13 @@ def test_nobody_left_out_is_the_data_as_they_are(demo: Collection, study: PilotS
 
 
 def test_sakai_and_shangs_own_design_is_asked_for_by_name(demo: Collection) -> None:
-    published = Target("min_range", 0.15, method="sakai")
+    published = aim("min_range", 0.15, method="sakai")
     study = pilot_study(demo, "AP", left_out=[1], trials=10, estimate="within", target=published)
     within = float(squares(score_collection(demo, "AP").of()).within_systems)  # SS16 Eq. 1
     assert study.get("AP").variance == pytest.approx(within)
     assert study.get("AP").topics == published.topics(np.array([within]))[0]
     with pytest.raises(RequestError, match="does not go with the within variance"):
-        pilot_study(demo, "AP", estimate="within")
+        pilot_study(demo, "AP", estimate="within", target=aim(method="blocked"))
 
 
 def test_teams_topics_and_their_numbers_have_streams_of_their_own() -> None:
@@ -188,7 +190,7 @@ def test_documents_nobody_retrieved_stay_are_counted_and_said(losing: Collection
 
 
 def test_one_run_left_has_a_variance_but_no_residual(losing: Collection) -> None:
-    alone = pilot_study(losing, "AP", trials=2, estimate="within", target=Target(method="exact"))
+    alone = pilot_study(losing, "AP", trials=2, estimate="within", target=aim(method="exact"))
     assert np.isfinite(alone.get("AP", 1).variance)
     point = pilot_study(losing, "AP", trials=2).get("AP", 1)
     assert np.isnan(point.variance)
@@ -237,27 +239,25 @@ def test_one_team_cannot_be_left_out(example: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"goal": "fame"}, "no goal «fame»"),
+        ({"kind": "fame"}, "no goal «fame»"),
         ({"value": -1.0}, "`min_range` cannot be -1"),
         ({"method": "guess"}, "no method «guess»"),
-        ({"goal": "difference", "alpha": 2.0}, "`alpha` cannot be 2"),
+        ({"kind": "difference", "alpha": 2.0}, "`alpha` cannot be 2"),
     ],
 )
 def test_a_target_that_makes_no_sense_is_refused(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(RequestError, match=message):
-        Target(**asked)
+        aim(**asked)
 
 
-@pytest.mark.parametrize(
-    "target", [Target(), Target("difference", 0.05), Target("width", 0.1), Target(method="blocked")]
-)
+@pytest.mark.parametrize("target", [aim(), aim("difference", 0.05), aim("width", 0.1), aim(method="blocked")])
 def test_what_n_topics_see_is_what_n_was_asked_for(target: Target) -> None:
     variance = np.array([0.02, 0.05, 0.1])
     topics = target.topics(variance)
     assert target.value is not None
-    assert (target.seen(topics, variance) <= target.value + 1e-9).all()
-    assert (target.seen(topics - 1, variance) > target.value).all()
-    assert np.isnan(target.seen(np.array([1.0]), np.array([0.05]))).all()
+    assert (target.detectable(topics, variance) <= target.value + 1e-9).all()
+    assert (target.detectable(topics - 1, variance) > target.value).all()
+    assert np.isnan(target.detectable(np.array([1.0]), np.array([0.05]))).all()
     assert np.isnan(target.topics(np.array([np.nan, 0.0]))).all()
 
 
@@ -297,7 +297,7 @@ def test_the_command_prints_points_needs_and_advice(files: list[str], tmp_path: 
     assert len(found["rows"]) == 2 * 5 * 3  # measures, k, sizes
     words = {"measure", "left_out", "teams", "pilot_topics", "variance", "lower", "upper", "misses", "topics", "lost"}
     assert words <= set(found["rows"][0])
-    text = run("pilot", *files, "--trials", "4", "--min-range", "0.1", "--method", "sakai").stdout
+    text = run("pilot", *files, "--trials", "4", "--min-range", "0.1", "--systems", "10", "--method", "sakai").stdout
     assert "n to detect a range of 0.1 among 10 systems" in text
     assert "a pilot needs" in text
 

@@ -15,19 +15,19 @@ from scipy import special
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, InputError, RequestError
-from cranfield.methods.design import size_for_difference
+from cranfield.methods.design import Design, Goal, Replicated, achieved
 from cranfield.methods.design.power_functions import satterthwaite
-from cranfield.methods.design.replicate_design import (
-    STRUCTURES,
+from cranfield.methods.design.replicates import (
     ReplicateCosts,
+    ReplicateRequest,
     design_effect,
     numbers_in_words,
-    replicate_method,
+    plan_replicates,
     weights_of,
 )
-from cranfield.methods.design.replicate_plan import ReplicateRequest, plan_replicates
 from cranfield.methods.design.request import Request
-from cranfield.methods.design.sample_size import power_of, size
+from cranfield.methods.design.solver import size
+from cranfield.methods.design.spreads import STRUCTURES
 from cranfield.methods.sharding.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.variance.replicate_components import (
     Components,
@@ -40,6 +40,7 @@ from cranfield.methods.verification import verify
 from cranfield.methods.verification.designs import read_designs
 from cranfield.scores import ScoreTable
 from cranfield.types import Array
+from designs import size_for_difference
 from sizes import sized
 
 DRAWS = sized(8_000, 40_000)
@@ -238,11 +239,17 @@ def test_more_topics_do_not_reduce_what_all_topics_share() -> None:
 # --- costs
 
 
+def one_pair(
+    kind: str, *, difference: float, alpha: float, power: float, topics: int = 2, **spread: Any
+) -> tuple[Design, Goal]:
+    design = Design(topics=topics, alpha=alpha, spread=Replicated(structure=kind, **spread))
+    return design, Goal("difference", difference, power)
+
+
 def brute(kind: str, costs: ReplicateCosts, most: tuple[int, int], least: tuple[int, int], **given: float) -> Any:
     """Every number of items and repeats, one by one."""
-    method = replicate_method(kind, "t")
     pairs = np.array(list(product(range(least[0], most[0] + 1), range(least[1], most[1] + 1))))
-    found = size(method, **{**COMPONENTS, **given}, items=pairs[:, 0], repeats=pairs[:, 1])
+    found = size(*one_pair(kind, **{**COMPONENTS, **given}, items=pairs[:, 0], repeats=pairs[:, 1]))
     cost = costs.of(STRUCTURES[kind], found.topics, pairs[:, 0], pairs[:, 1])
     return float(np.where(found.reached, cost, np.inf).min())
 
@@ -294,7 +301,7 @@ def test_the_best_design_for_a_budget_is_that_of_brute_force(
             topics += 1
         if spent.of(structure, topics, items, repeats) <= budget + 1e-9:
             given = {**COMPONENTS, **more, "items": items, "repeats": repeats}
-            largest = max(largest, float(power_of(replicate_method(kind, "t"), topics, **given)))
+            largest = max(largest, float(achieved(*one_pair(kind, topics=topics, **given))))
     assert best["achieved_power"] == pytest.approx(largest)
     assert best["cost"] <= budget + 1e-9
 
@@ -429,7 +436,7 @@ def test_the_role_of_a_column_says_what_the_replicates_are(pilot: Callable[..., 
 def test_a_column_without_a_role_has_to_be_named(pilot: Callable[..., str]) -> None:
     given: dict[str, Any] = {"columns": "topic=topic,system=system,shard=copy,score=score", "difference": 0.08}
     path = pilot("copy")
-    with pytest.raises(RequestError, match="nothing says"):
+    with pytest.raises(RequestError, match="type of the replicates"):
         cf.size(path, **given, items=3)
     rows = cf.size(path, **given, items=[1, 6], replicates="variations").to_dict()["rows"]
     assert rows[0]["topics"] > rows[1]["topics"]
@@ -572,7 +579,7 @@ def test_few_prompts_or_seeds_have_a_warning() -> None:
         ({"topic_cost": 0}, "something"),
         ({"items": 3, "topic_cost": 1, "budget": 100, "power": 0.9}, "takes the place of `power`"),
         ({"items": 3, "width": 0.1}, "has no `width`"),
-        ({"items": 3, "difference": None}, "no goal"),
+        ({"items": 3, "difference": None, "between": 4.0}, "`difference` is missing"),
         ({"items": 3, "icc": 0.3, "sd": 0.15}, "takes the place"),
         ({"items": 3, "sd": 0.15}, "goes with `icc`"),
         ({"between": None, "within": None, "icc": 0.3}, "goes with one `sd`"),

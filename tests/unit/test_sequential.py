@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.design import power_for_difference
 from cranfield.methods.sequential import (
     PLANS,
     Goal,
@@ -47,6 +46,7 @@ from cranfield.methods.sequential.paths import (
 from cranfield.methods.sequential.plan_simulation import look_table, rate
 from cranfield.runtime.random import words
 from cranfield.scores import ScoreTable
+from designs import power_for_difference
 
 Array = np.ndarray[Any, Any]
 

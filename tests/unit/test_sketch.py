@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import RequestError
+from cranfield.methods.design.cards import AXES, card_curves, curve_through, make_card
 from cranfield.methods.design.planning import plan
-from cranfield.methods.design.power_card import AXES, card_curves, curve_through
 from cranfield.methods.design.request import Request
-from cranfield.methods.design.sample_size import detectable_difference
 from cranfield.rendering.charts import size_curves
 from cranfield.rendering.sketch import Axis, Curve, interval_sketch, line_sketch, log_ticks, nice_ticks, standalone
+from designs import detectable_difference
 
 DESIGN = Request(systems=[10], min_range=[0.1], variance=[0.053])
 
@@ -92,7 +92,7 @@ def test_a_grid_is_its_own_curve_and_what_is_not_given_has_none() -> None:
 
 
 def test_curves_of_a_card_fall_and_pass_through_it() -> None:
-    topics, found = card_curves(topics=50, sd=0.15)
+    topics, found = card_curves(make_card(topics=50, sd=0.15))
     assert topics == sorted(topics)
     at = topics.index(50)
     assert found["detectable_difference"][at] == pytest.approx(float(detectable_difference(topics=50, sd=0.15)))

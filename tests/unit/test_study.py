@@ -104,7 +104,7 @@ def test_a_study_takes_no_topics_after_its_last(path: Path, drawn: Array) -> Non
 
 
 def test_an_iterative_study_stops_where_the_algorithm_does(path: Path, drawn: Array) -> None:
-    from cranfield.methods.design import power_for_difference
+    from designs import power_for_difference
 
     study = begun(path, plan="iterative", first=20, difference=0.06)
     n = 0
@@ -119,7 +119,7 @@ def test_an_iterative_study_stops_where_the_algorithm_does(path: Path, drawn: Ar
 
 
 def test_a_hybrid_study_asks_for_what_the_sd_seen_needs(path: Path, drawn: Array) -> None:
-    from cranfield.methods.design import size_for_difference
+    from designs import size_for_difference
 
     study = begun(path, sd=0.08)
     first = int(size_for_difference(difference=0.04, sd=0.08).topics)

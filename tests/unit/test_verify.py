@@ -20,7 +20,8 @@ from cranfield import InputError, RequestError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.methods.contrasts import compare
 from cranfield.methods.contrasts.resampling import LEAST_VARIANCE
-from cranfield.methods.design import size_for_difference, size_for_range
+from cranfield.methods.design.goals import default_difference
+from cranfield.methods.design.planning import scales_of
 from cranfield.methods.design.request import Request
 from cranfield.methods.sharding import MODELS, anova, decompose, model_error, tukey
 from cranfield.methods.sharding.shard_models import SHARD_MODELS
@@ -28,10 +29,9 @@ from cranfield.methods.verification import (
     SOURCES,
     Design,
     completed,
-    designs_from_pilot,
-    designs_from_request,
     designs_from_sizes,
     monte_carlo,
+    planned_designs,
     read_designs,
     sharded_designs,
     verify,
@@ -43,6 +43,7 @@ from cranfield.methods.verification.populations import JudgedNormalWorld, Normal
 from cranfield.rendering.simulation_document import sentence
 from cranfield.stats.studentized import dunnett_tail
 from cranfield.stats.tails import anytime_interval, wilson_interval
+from designs import size_for_difference, size_for_range
 from sizes import sized
 
 Array = npt.NDArray[Any]
@@ -551,14 +552,14 @@ def test_a_file_that_is_not_there_is_said_to_be_not_there() -> None:
 
 def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
     request = Request(systems=(5,), min_range=(0.1,), variance=(0.05,))
-    (design,) = designs_from_request(request)
+    (design,) = planned_designs(request)
     size = size_for_range(systems=5, min_range=0.1, variance=0.05)
     assert design.topics == int(size.topics)
     assert design.promised_power == pytest.approx(float(size.achieved))
-    (fewer,) = designs_from_request(request, topics=40)
+    (fewer,) = planned_designs(request, topics=40)
     assert fewer.topics == 40
     assert fewer.promised_power < 0.5
-    (from_pilot,) = designs_from_pilot(Request(min_range=(0.1,)), pilot())
+    (from_pilot,) = planned_designs(Request(min_range=(0.1,)), pilot())
     assert (from_pilot.test, from_pilot.systems, from_pilot.measure) == ("blocked", 6, "AP")
 
 
@@ -616,9 +617,8 @@ def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
         ),
         (lambda: sharded_designs(pilot(shards=2), ["MD1"], difference=0.1), "no model"),
         (lambda: sharded_designs(pilot(), ["MD6"], difference=0.1), "with shards"),
-        (lambda: designs_from_request(Request(width=(0.1,), variance=(0.05,))), "one thing"),
+        (lambda: planned_designs(Request(width=(0.1,), variance=(0.05,))), "one thing"),
         (lambda: DesignRequest(models=("MD6",)).designs(None), "pilot with shards"),
-        (lambda: DesignRequest().designs(pilot(shards=2)), "missing"),
         (lambda: DesignRequest(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2)), "one value"),
     ],
 )
@@ -684,3 +684,10 @@ def test_columns_of_a_table_have_titles_of_their_own_and_intervals_are_named() -
         assert "95 % intervals" in table.title
     low, high = found.verifications[0].error.anytime
     assert f"[{low:.3f}, {high:.3f}; anytime-valid]" in found.summary()
+
+
+def test_a_design_without_a_goal_has_the_default_one() -> None:
+    for table in (pilot(), pilot(shards=2)):
+        (scale,) = scales_of(table).values()
+        designs = DesignRequest().designs(table)
+        assert {design.difference for design in designs} == {default_difference(scale)}

@@ -14,11 +14,11 @@ import pytest
 from scipy import special, stats
 
 import cranfield
-from cranfield.methods.design.sample_size import size_for_range, size_for_width
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 from cranfield.rendering.workbook import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps, to_xlsx
 from cranfield.scores.evaluation import score_collection
+from designs import size_for_range, size_for_width
 
 SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 

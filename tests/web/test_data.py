@@ -64,7 +64,7 @@ COLLECTION = [
     "pilot?measure=AP&measure=nDCG@10&difference=0.05&leave_out=1:3&topics=20,10&trials=3&depth=10&within=0.1",
     "budget?depths=5,10&difference=0.05&price=2&topic_price=30&best=6&test=tukey",
     "budget?depths=5,10&pair=cleverdon1,aldgate1",
-    "budget?depths=5,10&method=exact&estimate=within&rule=raw-difference",
+    "budget?depths=5,10&min_range=0.15&method=exact&estimate=within&rule=raw-difference",
     "budget?budget=5000&width=0.1",
     "budget?pairs=20&budget=4000",
     "budget?reuse=true&depths=10",
@@ -276,7 +276,7 @@ def test_a_question_without_sense_says_why(collection: str, scores: str, wait: W
     for address, says in {
         f"{collection}/compare.json?measure=nope": "nope",
         f"{collection}/compare.json?alpha=7": "alpha",
-        f"{collection}/size.json": "there is no goal",
+        f"{collection}/size.json?difference=50": "larger than",
         f"{scores}/score.json": "no «score» for this data",
         f"{collection}/shards.json?shards=1": "two shards",
         f"{collection}/compare.json?baseline=nobody": "nobody",

@@ -101,13 +101,14 @@ def with_correction(test: str, correct: str) -> str:
 RankName = Literal["marginal", "simultaneous"]
 """Ranks by the tests of each system's own pairs, or of all pairs together."""
 
-EstimateName = Literal["residual", "within", "one-way", "two-way"]
+EstimateName = Literal["residual", "within", "one-way", "two-way", "percentile"]
 """Estimates of the variance of scores."""
 ESTIMATE_TITLES: dict[str, str] = {
     "residual": "residual (systems share topics)",
     "within": "within systems",
     "one-way": "one-way ANOVA",
     "two-way": "two-way ANOVA",
+    "percentile": "95th percentile of pairs (scores only)",
 }
 
 EstimatorName = Literal["regression", "ppi", "human", "judge"]

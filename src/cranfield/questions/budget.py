@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import NoEffectError, RequestError
@@ -163,7 +163,7 @@ def budget(
     collections = sources.load_collections(
         runs, qrels=qrels, teams=teams, order=order, ties=ties, precision=precision, name=name
     )
-    target = _target(collections, choice, {**aims, "alpha": alpha, "power": power, "method": method})
+    target = _target(collections, measures, choice, {**aims, "alpha": alpha, "power": power, "method": method})
     if write_qrels is not None:
         only = _only(collections, "write_qrels")
         write_pools(only, write_qrels, asked["depths"] or [only.pool_depth])
@@ -190,12 +190,14 @@ def _check_alone(pairs: int | None, reuse: bool, unused: Mapping[str, Any]) -> N
             raise NoEffectError(f"`{name}` has no effect with `{asked}`", parameter=name, fix="Leave it out.")
 
 
-def _target(collections: Mapping[str, Collection], choice: SystemChoice, aims: dict[str, Any]) -> Target:
+def _target(collections: Mapping[str, Collection], measures: Any, choice: SystemChoice, aims: dict[str, Any]) -> Target:
     """The goal for the chosen systems; that of a pair may have no value, and is then the difference that it has."""
+    from cranfield.methods.design.planning import scales_of_runs
     from cranfield.methods.design.target import target_for
 
     if choice.pair is None:
-        return target_for(choice.best or max(len(each.systems) for each in collections.values()), **aims)
+        available = choice.best or max(len(each.systems) for each in collections.values())
+        return target_for(available, **aims, scales=scales_of_runs(collections.values(), measures))
     if aims["min_range"] is not None:
         raise RequestError("a pair has a difference, not a range", fix="Give `difference` instead.")
     if aims["systems"] not in (None, 2):
@@ -205,7 +207,7 @@ def _target(collections: Mapping[str, Collection], choice: SystemChoice, aims: d
     test = aims["test"] or "t"  # a pair that is named in advance
     if aims["difference"] is not None:
         return target_for(2, **{**aims, "test": test})
-    return replace(target_for(2, **{**aims, "test": test, "difference": 1.0}), value=None)
+    return target_for(2, **{**aims, "test": test, "difference": 1.0}).with_value(float("nan"))
 
 
 def _only(collections: Mapping[str, Collection], asked: str) -> Collection:
@@ -220,7 +222,7 @@ def _pairs(
     from cranfield.methods.pooling.run_pairs import BUDGETS, pair_study
 
     budgets = BUDGETS if budget is None else (*BUDGETS, int(budget))
-    levels = {**asked, "alpha": target.alpha, "power": target.power}
+    levels = {**asked, "alpha": target.design.alpha, "power": target.goal.at_least}
     return pair_study(collection, measures, pairs=pairs or None, budgets=budgets, **levels)
 
 
@@ -233,11 +235,11 @@ def _designs(
     estimate: str | None,
     asked: dict[str, Any],
 ) -> Budget | AffordableDesigns:
-    from cranfield.methods.design.target import check_design
+    from cranfield.methods.design.planning import check_estimate
     from cranfield.methods.pooling import affordable_designs, depth_study, equivalent_designs
     from cranfield.methods.pooling.costs import own_difference
 
-    variance = check_design(target, estimate or target.estimate)
+    variance = check_estimate(estimate or target.estimate, target.goal.kind, target.design.test)
     study = depth_study(collections, measures, best=choice.best, pair=choice.pair, estimate=variance, **asked)
     budget = cost.pop("budget")
     if budget is None:

@@ -324,20 +324,17 @@ def _with_required_topics(verdict: GateVerdict, means: Mapping[str, float], pair
     Of ``pairs`` under max-t each is planned for at α over their number, which is nearly what it has.
     """
     from cranfield.methods.contrasts.gates import POWER
-    from cranfield.methods.design import size_for_non_inferiority
+    from cranfield.methods.design import Design, Goal, Sd, size
 
     if verdict.passed or not verdict.margin or verdict.unvarying:
         return verdict
     margin = verdict.margin * (means[verdict.baseline] if verdict.is_relative else 1.0)
     if not verdict.may_be(margin if verdict.is_relative else 0.0):
         return verdict  # it is shown to be worse, and no number of topics helps
-    size = size_for_non_inferiority(
-        margin=margin,
-        sd=verdict.standard_error * verdict.topics**0.5,
-        alpha=(1 - verdict.confidence) / (pairs if verdict.test == "max-t" else 1),
-        power=POWER,
-    )
-    required = int(size.topics) if size.reached else None
+    alpha = (1 - verdict.confidence) / (pairs if verdict.test == "max-t" else 1)
+    design = Design(alpha=alpha, spread=Sd(sd=verdict.standard_error * verdict.topics**0.5))
+    needed = size(design, Goal("non_inferiority", margin, POWER))
+    required = int(needed.topics) if needed.reached else None
     return replace(verdict, required_topics=required) if required and required > verdict.topics else verdict
 
 

@@ -192,7 +192,7 @@ class Parameter:
             raise self._refusal(value, wanted) from None
 
     def _grid(self, value: Any) -> list[float] | list[int]:
-        from cranfield.methods.design.request import parse_counts, parse_grid
+        from cranfield.methods.design.inputs import parse_counts, parse_grid
 
         wanted = "a whole number, or a list of them" if self.kind == "counts" else "a number, or a list of numbers"
         items = [value] if isinstance(value, str) or _is_number(value) else self._items(value, wanted)

@@ -112,12 +112,14 @@ def pilot(
     >>> len(found.study.teams), found.study.topics
     (5, 40)
     """
+    from cranfield.methods.design.planning import scales_of_runs
     from cranfield.methods.design.target import target_for
     from cranfield.methods.leave_out import pilot_study, write_leave_outs
 
     collection = sources.load_collection(
         runs, qrels=qrels, teams=teams, order=order, ties=ties, precision=precision, name=name
     )
+    measures: Any = measure or ["AP"]
     target = target_for(
         len(collection.systems),
         systems=systems,
@@ -128,10 +130,10 @@ def pilot(
         power=power,
         method=method,
         test=test,
+        scales=scales_of_runs([collection], measures),
     )
     if write_qrels is not None:
         write_leave_outs(collection, write_qrels, depth=depth)
-    measures: Any = measure or ["AP"]
     sizes: dict[str, Any] = {"left_out": leave_out, "pilot_topics": topics}
     study = pilot_study(
         collection,

@@ -13,8 +13,8 @@ from cranfield.results import Result
 
 if TYPE_CHECKING:
     from cranfield.errors import Caution
-    from cranfield.methods.design.power_card import Card, Gate
-    from cranfield.methods.judging.label_plan import LabelCard, LabelRequest
+    from cranfield.methods.design.cards import Card, Gate
+    from cranfield.methods.design.labels import LabelCard, LabelRequest
     from cranfield.scores import ScoreTable
 
 
@@ -96,7 +96,13 @@ def power(
         ),
     ] = None,
     difference: Annotated[
-        Numbers, Param("A difference to detect.", default="0.05", label="A difference to detect", metavar="D")
+        Numbers,
+        Param(
+            "A difference to detect.",
+            default="0.05 on a scale from 0 to 1, else 5 % of the range",
+            label="A difference to detect",
+            metavar="D",
+        ),
     ] = None,
     alpha: shared.Alphas = None,
     power: Annotated[
@@ -131,6 +137,7 @@ def power(
             metavar="DEMAND",
         ),
     ] = None,
+    estimate: shared.Estimate = None,
     small_pilot: shared.SmallPilot = False,
     qrels: sources.Qrels = None,
     columns: sources.Columns = None,
@@ -166,10 +173,16 @@ def power(
     >>> card.topics, card.judged_topics, round(card.detectable_difference, 4)
     (47, 300, 0.0528)
     """
-    from cranfield.methods.design.power_card import card_cautions, cards_from_grid, cards_from_pilot, parse_gate
+    from cranfield.methods.design.cards import (
+        card_cautions,
+        cards_from_grid,
+        cards_from_pilot,
+        goal_cautions,
+        parse_gate,
+    )
 
     demand = None if gate is None else parse_gate(gate)
-    given: dict[str, Any] = {"difference": difference or [0.05], "alpha": alpha or [0.05], "power": power or [0.8]}
+    given: dict[str, Any] = {"difference": difference, "alpha": alpha or [0.05], "power": power or [0.8]}
     judge = _judge(
         correlations=judge_correlation,
         judged_topics=judged_topics,
@@ -182,17 +195,21 @@ def power(
     design: dict[str, Any] = {"topics": counts, "systems": systems, "test": test}
     design |= {"variance": variance, "correlation": correlation, "sd": sd}
     if scores is None:
-        sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing, small_pilot=small_pilot)
+        unused = {"small_pilot": small_pilot, "estimate": estimate}
+        sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing, **unused)
         cards, variances = cards_from_grid(**design, **given), None
-        warnings: tuple[Any, ...] = ()
+        warnings: tuple[Any, ...] = goal_cautions(cards, None)
     else:
         source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
         tables = sources.load_tables(scores, **source, uses_roles=True)
         variances, warnings = tables.variances, (*tables.warnings, *sources.averaged(columns))
-        cards = cards_from_pilot(variances, **design, **given, small_pilot=small_pilot)
+        options: dict[str, Any] = {"estimate": estimate, "small_pilot": small_pilot}
+        cards = cards_from_pilot(variances, **design, **given, **options, scales=tables.scales)
+        warnings = (*warnings, *goal_cautions(cards, tables.scales))
         if any(table.has_roles for table in tables.by_name.values()):
-            _check_clusters(judge_correlation=judge)
-            cards, few = _cluster_cards(tables.only, test=test, topics=topics, systems=systems, **given)
+            _check_clusters(judge_correlation=judge, estimate=estimate)
+            asked = {**given, "difference": sorted({card.difference for card in cards})}
+            cards, few = _cluster_cards(tables.only, test=test, topics=topics, systems=systems, **asked)
             warnings = (*warnings, *few)
     labels = () if judge is None else judge.cards(cards)
     cautions = () if judge is None else judge.cautions(labels)
@@ -200,7 +217,7 @@ def power(
         cards=tuple(cards),
         gate=demand,
         labels=labels,
-        inputs=given,
+        inputs={**given, "difference": list(dict.fromkeys(card.difference for card in cards))},
         warnings=(*warnings, *card_cautions(cards, variances), *cautions),
     )
 
@@ -217,7 +234,7 @@ def _cluster_cards(table: ScoreTable, **asked: Any) -> tuple[list[Card], tuple[C
     import numpy as np
 
     from cranfield.methods.contrasts.clusters import few_clusters, mean_variance
-    from cranfield.methods.design.cluster_card import cluster_cards
+    from cranfield.methods.design.cards import cluster_cards
 
     found = {measure: mean_variance(table, measure) for measure in table.measures}
     cards = [card for measure, each in found.items() for card in cluster_cards(each, measure=measure, **asked)]
@@ -228,6 +245,6 @@ def _judge(*, test: str | None, **given: Any) -> LabelRequest | None:
     """What is asked of a judge; None where nothing is, so that nothing is imported for it."""
     if all(value is None for value in given.values()):
         return None
-    from cranfield.methods.judging.label_plan import LabelRequest
+    from cranfield.methods.design.labels import LabelRequest
 
     return LabelRequest(test=test, **given)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from cranfield.collection import Collection
+    from cranfield.methods.design.goals import Scale
     from cranfield.methods.design.target import Target
     from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
@@ -38,7 +39,7 @@ class ReportGoal:
 
     systems: int | None = None
     min_range: float = 0.1
-    difference: float = 0.05
+    difference: float | None = None
     width: float = 0.1
     alpha: float = 0.05
     power: float = 0.8
@@ -84,11 +85,21 @@ class ReportInput:
     @property
     def target(self) -> Target:
         """A difference between two of the systems; two systems are a pair named in advance."""
-        from cranfield.methods.design.target import Target
-        from cranfield.stats.family import ALL_PAIRS_TEST
+        from cranfield.methods.design.target import target_for
 
-        test = ALL_PAIRS_TEST if self.systems > 2 else "t"
-        return Target("difference", self.goal.difference, self.systems, self.goal.alpha, self.goal.power, test=test)
+        goal = self.goal
+        levels: dict[str, Any] = {"alpha": goal.alpha, "power": goal.power}
+        return target_for(self.systems, difference=goal.difference, **levels, scales=self.scales)
+
+    @property
+    def difference(self) -> float:
+        """The difference that is planned for, under the first measure."""
+        return self.target.of(self.table.measures[0]).value
+
+    @cached_property
+    def scales(self) -> Mapping[str, Scale]:
+        """The range that the scores of every measure can have."""
+        return sources.Tables(self.tables).scales
 
     def each(self) -> Iterator[tuple[str, ScoreTable, str]]:
         """Every (title, table, measure); the title names the collection where there are several."""
@@ -144,8 +155,15 @@ def report(
         float, Param("Smallest range of the systems' means to detect.", label="Range", gt=0, le=1e3, metavar="D")
     ] = 0.1,
     difference: Annotated[
-        float, Param("Smallest difference of two systems to detect.", gt=0, le=1e3, metavar="D")
-    ] = 0.05,
+        float | None,
+        Param(
+            "Smallest difference of two systems to detect.",
+            default="0.05 on a scale from 0 to 1, else 5 % of the range",
+            gt=0,
+            le=1e3,
+            metavar="D",
+        ),
+    ] = None,
     width: Annotated[float, Param("Largest width of an interval for a difference.", gt=0, le=1e3, metavar="W")] = 0.1,
     alpha: shared.Alpha = 0.05,
     power: shared.Power = 0.8,
@@ -207,7 +225,10 @@ def report(
     if judge is None:
         usual = [name for name in usual if name != "judges"]
     findings, left_out = find_sections(about, section or usual)
-    return ReportResult(about=about, findings=findings, left_out=left_out, warnings=tables.warnings, seed=seed)
+    inputs = {"difference": about.difference}
+    return ReportResult(
+        about=about, findings=findings, left_out=left_out, inputs=inputs, warnings=tables.warnings, seed=seed
+    )
 
 
 def check_sections(names: Names) -> None:
@@ -219,7 +240,7 @@ def check_sections(names: Names) -> None:
 
 def _check_goal(goal: ReportGoal) -> None:
     """RequestError for a goal that is impossible, before anything is computed."""
-    from cranfield.methods.design.request import broadcast
+    from cranfield.methods.design.inputs import broadcast
 
     broadcast({name: value for name, value in vars(goal).items() if value is not None})
 
@@ -286,21 +307,22 @@ def _sizes(about: ReportInput) -> dict[str, Any]:
     from cranfield.methods.design.request import Request
 
     goal = about.goal
-    request = Request(
-        systems=[about.systems],
-        min_range=[goal.min_range],
-        difference=[goal.difference],
-        width=[goal.width],
-        alpha=[goal.alpha],
-        power=[goal.power],
+    levels: dict[str, Any] = {"systems": [about.systems], "alpha": [goal.alpha], "power": [goal.power]}
+    difference = None if goal.difference is None else [goal.difference]
+    requests = (  # what compare will test comes first
+        Request(**levels, difference=difference),
+        Request(**levels, min_range=[goal.min_range], width=[goal.width]),
     )
     sizes = [
         size
-        for size in plan_from_pilot(request, about.variances)
+        for request in requests
+        for size in plan_from_pilot(request, about.variances, about.scales)
         if size.size.method.design == SHARED and size.estimate.method == "residual"
     ]
-    sizes.sort(key=lambda size: "difference" not in size.size.method.inputs)  # what compare will test comes first
-    curves = {"difference": _size_curve(about, "value", DIFFERENCES), "systems": _size_curve(about, "systems", SYSTEMS)}
+    curves = {
+        "difference": _size_curve(about, "difference", DIFFERENCES),
+        "systems": _size_curve(about, "systems", SYSTEMS),
+    }
     return {"sizes": sizes, "curves": curves}
 
 
@@ -308,24 +330,31 @@ def _size_curve(about: ReportInput, moved: str, values: Sequence[float]) -> list
     """n for a difference between two of m systems on shared topics, one curve per measure."""
     import numpy as np
 
+    from cranfield.stats.family import ALL_PAIRS_TEST
+
     rows = []
     for measure in about.measures:
         variance = np.array([about.variances.get("residual", measure=measure).variance])
+        target = about.target.of(measure)
         for value in values:
-            changed: dict[str, Any] = {moved: value}
-            topics = float(replace(about.target, **changed).topics(variance)[0])
-            word = "difference" if moved == "value" else moved
-            rows.append({word: value, "topics": int(topics) if np.isfinite(topics) else None, "curve": measure})
+            if moved == "systems":
+                changed = replace(target, design=replace(target.design, systems=value, test=ALL_PAIRS_TEST))
+            else:
+                changed = target.with_value(value * about.scales[measure].span)
+            topics = float(changed.topics(variance)[0])
+            shown = value if moved == "systems" else changed.value
+            rows.append({moved: shown, "topics": int(topics) if np.isfinite(topics) else None, "curve": measure})
     return rows
 
 
 def _cards(about: ReportInput) -> dict[str, Any]:
     """The power card of the topics there are, and of other numbers of topics."""
-    from cranfield.methods.design.power_card import cards_from_pilot
+    from cranfield.methods.design.cards import cards_from_pilot
 
     asked: dict[str, Any] = {
         "systems": [float(about.systems)],
-        "difference": [about.goal.difference],
+        "difference": None if about.goal.difference is None else [about.goal.difference],
+        "scales": about.scales,
         "alpha": [about.goal.alpha],
         "power": [about.goal.power],
     }
@@ -343,13 +372,12 @@ def _topic_grid(topics: int) -> list[float]:
 
 
 def _power_curve(card: Any, grid: Sequence[float]) -> list[dict[str, Any]]:
-    from cranfield.methods.design.sample_size import power_for_difference
+    from cranfield.methods.design import Goal, achieved
 
-    family: dict[str, Any] = {"systems": card.systems, "test": card.test} if card.is_family else {}
     rows = []
     for factor in (0.5, 1, 2):
         difference = factor * card.difference
-        powers = power_for_difference(topics=grid, difference=difference, sd=card.sd, alpha=card.alpha, **family)
+        powers = achieved(card.designs(topics=grid), Goal("difference", difference))
         rows += [
             {"topics": topics, "power": float(power), "difference": f"{difference:g}"}
             for topics, power in zip(grid, powers, strict=True)

@@ -154,7 +154,7 @@ Systems = Annotated[
     int | None,
     Param(
         "How many systems will be compared.",
-        default="10 for a range, else the number of systems in the data",
+        default="the number of systems in the data",
         ge=2,
         le=1_000_000,
         metavar="M",
@@ -163,9 +163,8 @@ Systems = Annotated[
 MinRange = Annotated[
     float | None,
     Param(
-        "Smallest range of the systems' means to detect.",
-        default="0.15, unless another goal is given",
-        label="Range",
+        "Instead of a difference: smallest range of the systems' means to detect.",
+        label="or: range",
         gt=0,
         le=1e3,
         metavar="D",
@@ -174,8 +173,9 @@ MinRange = Annotated[
 Difference = Annotated[
     float | None,
     Param(
-        "Instead of a range: smallest difference of two systems to detect.",
-        label="or: difference",
+        "Smallest difference of two systems to detect.",
+        default="0.05 on a scale from 0 to 1, else 5 % of the range; unless another goal is given",
+        label="Difference",
         gt=0,
         le=1e3,
         metavar="D",
@@ -183,9 +183,7 @@ Difference = Annotated[
 ]
 Width = Annotated[
     float | None,
-    Param(
-        "Instead of a range: widest confidence interval for a difference.", label="or: width", gt=0, le=1e3, metavar="W"
-    ),
+    Param("Instead of a difference: widest confidence interval for one.", label="or: width", gt=0, le=1e3, metavar="W"),
 ]
 Test = Annotated[
     PlannedTestName | None,
@@ -215,7 +213,7 @@ LowerIsBetter = Annotated[bool, Param("Lower scores are better, as for latency o
 def target_inputs(target: Target) -> dict[str, Any]:
     """The goal as it was understood."""
     return {
-        target.goal: target.value,
+        target.goal.kind: target.value if target.has_value else None,
         "systems": target.systems,
-        "test": target.test if target.goal == "difference" else None,
+        "test": target.design.test if target.goal.kind == "difference" else None,
     }

@@ -14,12 +14,11 @@ from cranfield.questions.parameters import Counts, Numbers, Param, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
+    from cranfield.methods.design import Size
+    from cranfield.methods.design.labels import Correlation, LabelCosts, LabelSize
     from cranfield.methods.design.planning import PilotSize
-    from cranfield.methods.design.replicate_plan import ReplicateRequest, ReplicateSize
+    from cranfield.methods.design.replicates import ReplicateRequest, ReplicateSize
     from cranfield.methods.design.request import Request
-    from cranfield.methods.design.sample_size import Size
-    from cranfield.methods.judging.label_design import LabelCosts
-    from cranfield.methods.judging.label_plan import Correlation, LabelSize
     from cranfield.methods.variance.replicate_components import ComponentEstimate
     from cranfield.scores import ScoreTable
 
@@ -75,7 +74,13 @@ def size(
     scores: sources.PilotScores = None,
     *,
     difference: Annotated[
-        Numbers, Param("Smallest difference of two systems to detect.", label="Smallest difference", metavar="D")
+        Numbers,
+        Param(
+            "Smallest difference of two systems to detect.",
+            default="0.05 on a scale from 0 to 1, else 5 % of the range; unless another goal is given",
+            label="Smallest difference",
+            metavar="D",
+        ),
     ] = None,
     systems: Annotated[
         Counts,
@@ -308,6 +313,7 @@ def size(
         MethodName | None,
         Param("Only this method.", default="all that apply", titles={"": "all that apply", **METHOD_TITLES}),
     ] = None,
+    estimate: shared.Estimate = None,
     small_pilot: shared.SmallPilot = False,
     limit: Annotated[
         int, Param("Largest number of topics to consider.", label="Most topics", ge=2, le=1_000_000_000, metavar="N")
@@ -365,7 +371,13 @@ def size(
     >>> row["topics"], row["items"], row["cost"], round(row["design_effect"], 2)
     (45, 3, 585.0, 2.3)
     """
-    from cranfield.methods.design.planning import cautions_of, plan, plan_from_pilot
+    from cranfield.methods.design.planning import (
+        cautions_of,
+        pilot_goal_cautions,
+        plan,
+        plan_from_pilot,
+        with_default_goal,
+    )
     from cranfield.methods.design.request import Request
 
     with_replicates = {
@@ -406,6 +418,7 @@ def size(
         paired=not unpaired,
         test=test,
         method=method,
+        estimate=estimate,
         small_pilot=small_pilot,
         limit=limit,
     )
@@ -428,6 +441,7 @@ def size(
     costs = _costs(request, known, human_cost=human_cost, judge_cost=judge_cost, judged_topics=judged_topics)
     if scores is None:
         sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing)
+        request = with_default_goal(request)
         result = SizeResult(
             sizes=tuple(plan(request)), request=request, inputs=_defaults(request), warnings=cautions_of(request)
         )
@@ -436,13 +450,15 @@ def size(
         tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
     else:
         tables = labels.human_tables
-    pilot = tuple(plan_from_pilot(request, tables.variances))
+    pilot = tuple(plan_from_pilot(request, tables.variances, tables.scales))
+    notes = pilot_goal_cautions(request, tables.scales)
+    request = with_default_goal(request, tables.scales)
     result = SizeResult(
         sizes=tuple(each.size for each in pilot),
         request=request,
         pilot=pilot,
         inputs=_defaults(request),
-        warnings=(*tables.warnings, *sources.averaged(columns)),
+        warnings=(*tables.warnings, *sources.averaged(columns), *notes),
     )
     return result if costs is None else _with_judge(result, judge_correlation, costs, measured)
 
@@ -451,7 +467,9 @@ def _with_replicates(
     request: Request, given: Mapping[str, Any], scores: Any, source: dict[str, Any], others: Mapping[str, Any]
 ) -> SizeResult:
     """Designs with several scores per topic, from given components or from a pilot that has them."""
-    from cranfield.methods.design.replicate_plan import (
+    from cranfield.methods.design.goals import Scale
+    from cranfield.methods.design.planning import with_default_goal
+    from cranfield.methods.design.replicates import (
         ReplicateRequest,
         check_replicates,
         plan_replicates,
@@ -468,10 +486,14 @@ def _with_replicates(
         raise RequestError("`budget` takes the place of `power`", fix="Give one of them.")
     if scores is None:
         sources.check_no_scores(**source, small_pilot=request.small_pilot)
-        plans = plan_replicates(request, wanted, wanted.given_components(request.sd))
+        components = wanted.given_components(request.sd)
+        request = with_default_goal(request, {"": Scale()} if components.total < 1 else None)
+        plans = plan_replicates(request, wanted, components)
         warnings: tuple[Caution, ...] = ()
     else:
         plans, warnings = _replicated_pilot(request, wanted, scores, source)
+        differences = {float(each) for plan in plans for each in plan.size.inputs["difference"].flat}
+        request = replace(request, difference=sorted(differences))
     inputs = {**_defaults(request), "replicates": plans[0].replicates}
     if wanted.budget is not None:
         inputs.pop("power")
@@ -488,7 +510,8 @@ def _replicated_pilot(
     request: Request, wanted: ReplicateRequest, scores: Any, source: dict[str, Any]
 ) -> tuple[list[ReplicateSize], tuple[Caution, ...]]:
     """Plans with the components of every measure of a pilot, and its warnings."""
-    from cranfield.methods.design.replicate_plan import check_pilot_size, pilot_structure, plan_replicates
+    from cranfield.methods.design.planning import check_pilot, pilot_caution, with_default_goal
+    from cranfield.methods.design.replicates import pilot_structure, plan_replicates
 
     wanted.check_pilot(request.sd)
     has_own = wanted.replicates == "variations"  # topics may have different numbers of variations
@@ -504,9 +527,11 @@ def _replicated_pilot(
     warnings = [each for each in found if not (has_own and each.slug == "cell-missing")]
     for measure in table.measures:
         estimate = _components(table, measure, wanted)
-        warnings += check_pilot_size(estimate, measure, insisted=request.small_pilot)
+        check_pilot(estimate.units, insisted=request.small_pilot)
+        warnings += pilot_caution(estimate.units, measure)
         warnings += estimate.cautions(measure)
-        plans += plan_replicates(request, wanted, estimate, systems=estimate.systems, measure=measure)
+        own = with_default_goal(request, {measure: tables.scales[measure]})
+        plans += plan_replicates(own, wanted, estimate, systems=estimate.systems, measure=measure)
     return plans, tuple(warnings)
 
 
@@ -530,7 +555,7 @@ def _components(table: ScoreTable, measure: str, wanted: ReplicateRequest) -> Co
 
 def _correlations(labels: sources.LabelSets) -> dict[str, Correlation]:
     """r of the pilot by measure, with its interval."""
-    from cranfield.methods.judging.label_plan import Correlation
+    from cranfield.methods.design.labels import Correlation
     from cranfield.methods.judging.label_sets import judged_pilots
 
     pilots = judged_pilots(labels.required_human, labels.judges)
@@ -542,7 +567,7 @@ def _costs(request: Request, correlations: Any, **given: Any) -> LabelCosts | No
     """The costs of labels, checked with the request; None where there is no judge, and nothing is imported for it."""
     if correlations is None and all(value is None for value in given.values()):
         return None
-    from cranfield.methods.judging.label_plan import check_labels, label_costs
+    from cranfield.methods.design.labels import check_labels, label_costs
 
     costs = label_costs(correlations, **given, limit=request.limit)
     check_labels(request)
@@ -553,27 +578,21 @@ def _with_judge(
     result: SizeResult, correlations: Any, costs: LabelCosts, measured: Mapping[str, Correlation] | None = None
 ) -> SizeResult:
     """The same with topics for people and for the model."""
-    from cranfield.methods.judging.label_plan import Correlation, label_cautions, plan_labels, plan_labels_from_pilot
+    from cranfield.methods.design.labels import label_cautions, plan_labels
 
     sides = result.request.sides
     if measured:
-        labels = [
-            plan
-            for each in result.pilot
-            if each.measure in measured
-            for plan in plan_labels_from_pilot([each], [measured[each.measure]], costs, sides=sides)
-        ]
-    elif result.pilot:
-        known = [Correlation.of(r) for r in correlations]
-        labels = plan_labels_from_pilot(result.pilot, known, costs, sides=sides)
+        mine = [each for each in result.pilot if each.measure in measured]
+        labels = [size for each in mine for size in plan_labels([each], [measured[each.measure]], costs, sides=sides)]
     else:
-        labels = plan_labels(result.sizes, correlations, costs, sides=sides)
+        labels = plan_labels(result.pilot or result.sizes, correlations, costs, sides=sides)
     cautions = label_cautions([design.topics for each in labels for design in each.designs], result.request.test)
     inputs = {**result.inputs, "human_cost": costs.human} if costs.judge is not None else result.inputs
     return replace(result, labels=tuple(labels), inputs=inputs, warnings=(*result.warnings, *cautions))
 
 
 def _defaults(request: Request) -> dict[str, Any]:
-    """α, and the power where a goal has one."""
+    """The goal, α, and the power where a goal has one."""
     has_power = request.assurance is None and any(goal not in ("width", "sensitivity") for goal in request.goals)
-    return {name: list(request.values(name)) for name in ("alpha", *(["power"] if has_power else []))}
+    goals = {name: list(request.values(name)) for name in request.goals}
+    return goals | {name: list(request.values(name)) for name in ("alpha", *(["power"] if has_power else []))}

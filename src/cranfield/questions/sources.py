@@ -14,6 +14,7 @@ from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.collection import Collection
+    from cranfield.methods.design.goals import Scale
     from cranfield.methods.judging.label_sets import LabelSet
     from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
@@ -170,6 +171,13 @@ class Tables:
         from cranfield.methods.variance import estimate_variance
 
         return estimate_variance(self.by_name)
+
+    @cached_property
+    def scales(self) -> Mapping[str, Scale]:
+        """The range that the scores of every measure can have."""
+        from cranfield.methods.design.planning import scales_of
+
+        return scales_of(self.by_name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from cranfield.questions.parameters import Param, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
-    from cranfield.methods.design.planning import PairSizes
+    from cranfield.methods.design.pair_sizes import PairSizes
     from cranfield.methods.variance import Variances
 
 
@@ -82,7 +82,7 @@ def variance(
     """
     tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
     if pairs:
-        from cranfield.methods.design.planning import pair_sizes
+        from cranfield.methods.design.pair_sizes import pair_sizes
 
         sizes = {
             label: pair_sizes(table, measure=name, alpha=alpha) for label, (table, name) in tables.measures.items()

@@ -93,7 +93,14 @@ def verify(
         ),
     ] = None,
     min_range: Annotated[Numbers, Param("Range of the systems' means to detect.", label="Range", metavar="D")] = None,
-    difference: Annotated[Numbers, Param("Difference of two of the systems to detect.", metavar="D")] = None,
+    difference: Annotated[
+        Numbers,
+        Param(
+            "Difference of two of the systems to detect.",
+            default="0.05 on a scale from 0 to 1, else 5 % of the range; unless a range is given",
+            metavar="D",
+        ),
+    ] = None,
     variance: Annotated[
         Numbers, Param("σ² of one system's scores.", default="the pilot's", alone="", metavar="V")
     ] = None,
@@ -226,7 +233,7 @@ def verify(
     >>> found.design.topics, abs(found.power.rate - 0.8) < 0.03
     (73, True)
     """
-    from cranfield.methods.judging.label_plan import label_costs
+    from cranfield.methods.design.labels import label_costs
     from cranfield.methods.verification import verify as run
     from cranfield.methods.verification.designs import DesignRequest
 

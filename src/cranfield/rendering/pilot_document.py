@@ -372,7 +372,11 @@ def affordable_document(found: AffordableDesigns, inputs: Mapping[str, Any]) -> 
     )
     table = _table(words, rows, f"Designs for a budget of {found.budget:,.0f}, {found.estimate} variance")
     columns = tuple(
-        Column(column.word, DETECTABLE[found.target.goal] if column.word == "detectable" else column.title, column.kind)
+        Column(
+            column.word,
+            DETECTABLE[found.target.goal.kind] if column.word == "detectable" else column.title,
+            column.kind,
+        )
         for column in table.columns
     )
     return Document(
@@ -383,7 +387,7 @@ def affordable_document(found: AffordableDesigns, inputs: Mapping[str, Any]) -> 
         answer=found.summary(),
         citations=found.citations,
         warnings=found.warnings,
-        extra={**_details(found), "budget": found.budget, "goal": found.target.goal},
+        extra={**_details(found), "budget": found.budget, "goal": found.target.goal.kind},
     )
 
 
@@ -469,7 +473,9 @@ def _budget_chart(result: BudgetResult) -> Any:
         return pair_chart(rows)
     if isinstance(study, Reusability):
         return reuse_chart(rows)
-    return affordable_chart(rows, study.target.goal) if isinstance(study, AffordableDesigns) else budget_chart(rows)
+    return (
+        affordable_chart(rows, study.target.goal.kind) if isinstance(study, AffordableDesigns) else budget_chart(rows)
+    )
 
 
 VIEWS = {

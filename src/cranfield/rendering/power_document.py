@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.methods.design.cluster_card import ClusterCard
-from cranfield.methods.design.power_card import Card, Gate, card_curves
-from cranfield.methods.design.sample_size import ORDER, detectable_difference
+from cranfield.methods.design import Goal, solve
+from cranfield.methods.design.cards import Card, Gate, card_curves
+from cranfield.methods.design.solver import ORDER
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
 from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart, line_chart
@@ -19,14 +19,14 @@ from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import Curve, line_sketch
 
 if TYPE_CHECKING:
-    from cranfield.methods.judging.label_plan import LabelCard
+    from cranfield.methods.design.labels import LabelCard
 
 
 def card_rows(card: Card) -> list[tuple[str, str]]:
     """Return the labels of a card: for all pairs if there are several systems, and for a pair named in advance."""
     test, tukey = TEST_LABELS[card.test], TEST_LABELS["tukey"]
     pair, among = "two systems named in advance (paired t test)", f"two of {card.systems} systems"
-    is_tukey_too = card.test != "tukey" and not isinstance(card, ClusterCard)
+    is_tukey_too = card.test != "tukey" and not card.is_clustered
     families = [("", test), *([("tukey_", tukey)] if is_tukey_too else [])] if card.is_family else []
     gap = f"power for a difference of {card.difference:g} between"
     rows = [(f"{mark or 'achieved_'}power", f"{gap} {among} ({title})") for mark, title in families]
@@ -46,7 +46,7 @@ def card_rows(card: Card) -> list[tuple[str, str]]:
     if card.sensitivity == card.sensitivity:
         rows.append(("sensitivity", "confidence interval of a single mean: ±"))
     rows.append(("difference_sensitivity", "confidence interval of a difference of means: ±"))
-    if isinstance(card, ClusterCard):
+    if card.is_clustered:
         rows += [("design_effect", "design effect"), ("effective_topics", "independent topics of the same variance")]
     return rows
 
@@ -94,15 +94,14 @@ def _named_notes(cards: Sequence[Card], said: Sequence[tuple[str, str]]) -> list
 
 
 def _topics(card: Card) -> str:
-    clusters = card.clusters if isinstance(card, ClusterCard) else None
-    return f"{card.topics} topics" + ("" if clusters is None else f" in {clusters:,.0f} clusters")
+    return f"{card.topics} topics" + ("" if card.clusters is None else f" in {card.clusters:,.0f} clusters")
 
 
 CARD_CITATIONS = ("Webber2008", "Sakai2014", "Dincer2013")
 
 
 def _citations(cards: Sequence[Card]) -> tuple[str, ...]:
-    return (*CARD_CITATIONS, *(ROBUST_CITATIONS if isinstance(cards[0], ClusterCard) else ()))
+    return (*CARD_CITATIONS, *(ROBUST_CITATIONS if cards[0].is_clustered else ()))
 
 
 def _gate_sentence(gate: Gate, card: Card | LabelCard) -> str:
@@ -150,7 +149,7 @@ def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
     family = any(card.is_family for card in cards)
     shown = [word for word in GRID_WORDS if family or word not in FAMILY_WORDS]
-    if isinstance(cards[0], ClusterCard):
+    if cards[0].is_clustered:
         shown += CLUSTER_WORDS
     known = [word for word in shown if any(row[word] is not None and row[word] == row[word] for row in rows)]
     words = [*(["measure"] if any(card.measure for card in cards) else []), *known]
@@ -210,7 +209,7 @@ def label_document(result: PowerResult) -> Document:
 
 
 def _label_table(card: LabelCard) -> Table:
-    words = {"difference": card.difference, "power": card.power}
+    words = {"difference": card.human.difference, "power": card.human.power}
     among = f", two of {card.systems} systems" if card.is_family else ""
     shown = {name: text for name, text in LABEL_ROWS.items() if card.is_family or not name.startswith("pair_")}
     values = {**card.to_dict(), "power": card.achieved_power}
@@ -226,7 +225,8 @@ def _label_table(card: LabelCard) -> Table:
 def _label_title(card: LabelCard) -> str:
     name = f"{card.measure}: " if card.measure else ""
     among = f" among {card.judged_topics:,} by the model" if card.judged_topics else " alone"
-    alone = "" if card.human_topics == card.topics else f" (or {card.human_topics:,} by people alone)"
+    people = card.human.topics
+    alone = "" if people == card.topics else f" (or {people:,} by people alone)"
     return f"{name}{card.topics:,} topics labelled by people{among}{alone}, r = {card.judge_correlation:.4g}"
 
 
@@ -265,7 +265,7 @@ def curve(result: PowerResult) -> Any:
     if len(result.cards) > 1:
         return card_chart([card.to_dict() for card in result.cards])
     (card,) = result.cards
-    topics, found = _curves(card)
+    topics, found = card_curves(card)
     rows = [
         {**card.to_dict(), "topics": n, **{name: values[at] for name, values in found.items()}}
         for at, n in enumerate(topics)
@@ -278,16 +278,14 @@ LABEL_AXES = {"topics": "topics labelled by people", "value": "detectable differ
 
 def _label_curve(card: LabelCard) -> list[dict[str, Any]]:
     """Detectable differences against topics labelled by people, with the model's labels and without."""
-    from cranfield.methods.judging.label_design import FEWEST, judged_detectable
+    from cranfield.methods.design.labels import FEWEST
 
     highest = max(FEWEST + 1, min(card.judged_topics or 2 * card.topics, 4 * card.topics))
     counts = np.unique(np.append(np.geomspace(FEWEST, highest, 25).round(), card.topics)).astype(int)
-    level = card.level
-    known: dict[str, Any] = {"sd": card.sd, "alpha": level, "power": card.power}
-    whole = np.maximum(card.judged_topics, counts)
-    curves = {"people alone": detectable_difference(topics=counts, **known)}
+    goal = Goal("difference", at_least=card.human.power)
+    curves = {"people alone": solve(card.human.designs(topics=counts), goal, "difference")}
     if card.judged_topics:
-        judged = judged_detectable(counts, whole, correlation=card.judge_correlation, **known)
+        judged = solve(card.designs(topics=counts), goal, "difference")
         curves = {f"among {card.judged_topics:,} labelled by the model": judged} | curves
     return [
         {"topics": n, "value": value, "what": name}
@@ -307,15 +305,6 @@ def _label_sketch(card: LabelCard) -> tuple[str, str]:
     return line_sketch(curves, x_title=LABEL_AXES["topics"], y_title=LABEL_AXES["value"], here=here), card.measure
 
 
-def _curves(card: Card) -> tuple[Sequence[int], dict[str, list[float]]]:
-    """Detectable differences for numbers of topics around those of a card."""
-    asked: dict[str, Any] = {"systems": card.systems, "test": card.test, "alpha": card.alpha, "power": card.power}
-    if not isinstance(card, ClusterCard):
-        return card_curves(topics=card.topics, sd=card.sd, **asked)
-    units, found = card_curves(topics=card.units, sd=card.unit_sd, **asked)
-    return [round(each * card.topics / card.units) for each in units], found
-
-
 def sketch(result: PowerResult) -> tuple[str, str]:
     """The curves that the first card lies on; nothing where cards differ in more than their measure."""
     if result.labels:
@@ -323,7 +312,7 @@ def sketch(result: PowerResult) -> tuple[str, str]:
     card = result.cards[0]
     if not _is_one_each(result):
         return "", card.measure
-    topics, found = _curves(card)
+    topics, found = card_curves(card)
     curves = [
         Curve(CARD_CURVES[name], list(zip(map(float, topics), values, strict=True)))
         for name, values in found.items()
@@ -343,7 +332,8 @@ def badge(result: PowerResult) -> str:
     wide_left, wide_right = 12 + 7 * len(left), 12 + 7 * len(right)
     total = wide_left + wide_right
     among = f" between two of {card.systems} systems" if card.is_family else ""
-    title = html_text(f"{left} {right} with power {card.power:g}{among}")
+    power = result.cards[0].power
+    title = html_text(f"{left} {right} with power {power:g}{among}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{title}">'
         f"<title>{title}</title>"

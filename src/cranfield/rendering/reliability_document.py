@@ -465,6 +465,7 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
         f"{name}: the order of these systems on {study.topics} topics has the reliability Eρ² = {relative.value:.3f} "
         f"[{relative.lower:.3f}, {relative.upper:.3f}]; Eρ² = {found.targets[0]:g} requires {topics} topics "
         f"[{low}, {high}].",
+        f"{show(each.required_topics, 'count')} topics {each.target.goal_words()}.",
         f"A system that is no better than another leads it by {dependable:.4f} or more on {100 * found.alpha:g} % of "
         "such topic sets, averaged over pairs.",
         replicated,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.replicate_design import Structure
-from cranfield.methods.design.replicate_plan import ReplicateSize
+from cranfield.methods.design.replicates import ReplicateSize
+from cranfield.methods.design.spreads import Structure
 from cranfield.methods.names import TEST_LABELS
 from cranfield.rendering.document import Column, Document, Table
 

@@ -8,7 +8,7 @@ from typing import Any
 from cranfield.errors import CranfieldError
 from cranfield.formats.problems import Problem, Severity
 from cranfield.methods.contrasts.comparison import Comparison
-from cranfield.methods.design.power_card import Card
+from cranfield.methods.design.cards import Card
 from cranfield.methods.judging.assessment import JudgeAssessment
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES, with_correction
 from cranfield.methods.variance import Variances
@@ -166,7 +166,7 @@ def _size_methods(about: ReportInput, document: Document) -> str:
     return (
         f"Topic set sizes [@Sakai2014; @Webber2008] are the smallest that detect, with power {goal.power:g} at "
         f"α = {goal.alpha:g}, a range of {goal.min_range:g} among {about.systems} systems that share their topics, by "
-        f"two-way ANOVA, or a difference of {goal.difference:g} between {_among(row.get('systems'))}, by "
+        f"two-way ANOVA, or a difference of {about.difference:g} between {_among(row.get('systems'))}, by "
         f"{_planned_test(row['test'])}: {'; '.join(said)}; brackets give n at the limits of the confidence interval of "
         "the variance."
     )
@@ -178,10 +178,9 @@ def _among(systems: int | None) -> str:
 
 def _planned_test(test: str) -> str:
     """The test that a number of topics is for, with its citation."""
-    from cranfield.methods.design.formulas import difference_method, family_method
+    from cranfield.methods.design import METHODS
 
-    method = difference_method("t", sides=2) if test == "t" else family_method(test)
-    return f"{TEST_LABELS[test]} [@{method.citation}]"
+    return f"{TEST_LABELS[test]} [@{METHODS['difference'][test].citation}]"
 
 
 def _counted(row: Mapping[str, Any]) -> str:
@@ -433,7 +432,7 @@ def _required_lines(about: ReportInput, sizes: Sequence[Any]) -> list[str]:
         ends = [f"{end:,}" if end is not None else "more" for end in (low, high)]
         lines.append(
             f"{measure}: {needed} (between {ends[0]} and {ends[1]}, as the variance is estimated) detect a difference "
-            f"of {about.goal.difference:g} with power {about.goal.power:g}{enough}."
+            f"of {about.difference:g} with power {about.goal.power:g}{enough}."
         )
     return lines
 
@@ -466,7 +465,8 @@ def _starts(about: ReportInput) -> tuple[Start, ...]:
     for measure in about.measures:
         estimates = [found.get(way, measure=measure) for way in ("two-way", "residual")]
         variances = {each.method: (each.variance, each.lower, each.upper) for each in estimates}
-        starts.append(Start(measure=measure, variances=variances, **shared))
+        own = {**shared, "difference": about.target.of(measure).value}
+        starts.append(Start(measure=measure, variances=variances, **own))
     return tuple(starts)
 
 

@@ -7,15 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.methods.design.formulas import SEPARATE, Method
-from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan
-from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
-from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions, per_system
+from cranfield.methods.design.goals import GOALS
+from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan, variance_words
+from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
+from cranfield.methods.design.solver import ORDER, Size
 from cranfield.questions.size import SizeResult
 from cranfield.rendering.document import Column, Document, Table, View, show
 from cranfield.rendering.references import cite_in_words
 
 if TYPE_CHECKING:
-    from cranfield.methods.judging.label_plan import LabelSize
+    from cranfield.methods.design.labels import LabelSize
 
 
 def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
@@ -32,7 +33,7 @@ def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
         answer=_sentence(sizes),
         notes=f"For a proposal: {cite_in_words(proposal)}" if (proposal := proposal_text(sizes[0])) else "",
         paper=[
-            _paper_table(table, GOAL_CAPTIONS[_goal(group[0])] if at else "")
+            _paper_table(table, GOALS[group[0].kind].caption if at else "")
             for at, (table, group) in enumerate(zip(tables, groups, strict=True))
         ],
         paragraph=proposal,
@@ -56,10 +57,10 @@ def proposal_text(size: Size) -> str:
         return ""
     assumed, design = _assumed(method, row), "" if method.name == "clt" else f"; {method.design}"
     reached, below = (show(row[name], "number") for name in (f"achieved_{word}", f"{word}_below"))
-    fewer = f" With one topic fewer{per_system(method)} the {word} is {below}." if topics > 2 else ""
+    fewer = f" With one topic fewer{size.per_system} the {word} is {below}." if topics > 2 else ""
     every = f" per system ({topics * row.get('systems', 2):,} in all)" if method.design == SEPARATE else ""
     return (
-        f"With {topics:,} topics{every} we can {claim(method, row)}{f', assuming {assumed}' if assumed else ''}. "
+        f"With {topics:,} topics{every} we can {size.claim(row)}{f', assuming {assumed}' if assumed else ''}. "
         f"Method: {method.title} [@{method.citation}]{design}. "
         f"This is the smallest number that does so: the {word} is {reached}.{fewer}"
     )
@@ -81,26 +82,11 @@ def _assumed(method: Method, row: Mapping[str, Any]) -> str:
     return f"{what} of {row[used]:.3g} (from {' and '.join(given)})" if given else f"{what} of {row[used]:g}"
 
 
-GOAL_CAPTIONS = {
-    "min_range": "Topics that detect a range of the means of all systems",
-    "difference": "Topics that detect a difference of two systems",
-    "effect_size": "Topics that detect an effect size of two systems",
-    "equivalence": "Topics that show two systems to be equivalent",
-    "non_inferiority": "Topics that show a system to be non-inferior",
-    "width": "Topics for the width of the confidence interval of a difference",
-    "sensitivity": "Topics that estimate a mean to within a margin",
-}
-
-
 def _by_goal(sizes: Sequence[Size]) -> Iterator[list[Size]]:
     groups: dict[str, list[Size]] = {}
     for size in sizes:
-        groups.setdefault(_goal(size), []).append(size)
+        groups.setdefault(size.kind, []).append(size)
     yield from groups.values()
-
-
-def _goal(size: Size) -> str:
-    return next(goal for goal in ("effect_size", *GOALS) if goal in size.inputs)
 
 
 def _input_names(size: Size) -> list[str]:
@@ -164,9 +150,9 @@ def _sentence(sizes: Sequence[Size]) -> str:
     if [row.get("correlation") for row in first.to_dict()] == [0, TYPICAL_CORRELATION]:
         return _two_correlations(first)
     if first.topics.size > 1:
-        mine = [size for size in sizes if _goal(size) == _goal(first)]
+        mine = [size for size in sizes if size.kind == first.kind]
         tests = first.method.title if len(mine) == 1 else ", ".join(size.method.name for size in mine)
-        return f"Each row has the smallest number of topics{per_system(first.method)} ({tests}; {first.method.design})."
+        return f"Each row has the smallest number of topics{first.per_system} ({tests}; {first.method.design})."
     pair = next((size for size in sizes if size.method.name == "t" and "difference" in size.inputs), first)
     return first.summary() if pair is first or pair.topics.size > 1 else f"{first.summary()} {pair.summary()}"
 
@@ -176,7 +162,7 @@ def _two_correlations(size: Size) -> str:
     if None in (apart["topics"], shared["topics"]):
         return size.summary()
     return (
-        f"{apart['topics']:,} topics {claim(size.method, apart)} if the scores of two systems are uncorrelated "
+        f"{apart['topics']:,} topics {size.claim(apart)} if the scores of two systems are uncorrelated "
         f"(ρ = 0), {shared['topics']:,} if their correlation is {shared['correlation']:g}, as for AP on TREC-8 "
         f"({size.method.title}; {size.method.design})."
     )
@@ -186,15 +172,17 @@ def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any]) -
     """Return n from pilot data, with its range over the interval of the variance, and the assurance."""
     rows = [row for size in sizes for row in _pilot_rows(size)]
     tables = []
-    for goal in dict.fromkeys(_goal(size.size) for size in sizes):
-        mine = [size for size in sizes if _goal(size.size) == goal]
+    for goal in dict.fromkeys(size.size.kind for size in sizes):
+        mine = [size for size in sizes if size.size.kind == goal]
         names = [name for name in ORDER if any(name in _input_names(size.size) for size in mine)]
         table = _pilot_table(names, [row for size in mine for row in _pilot_rows(size)])
-        tables.append(replace(table, caption=f"{GOAL_CAPTIONS[goal]}{PILOT_CAPTION}"))
+        tables.append(replace(table, caption=f"{GOALS[goal].caption}{PILOT_CAPTION}"))
     methods = _methods_table([size.size for size in sizes])
     citations = tuple(dict.fromkeys(size.size.method.citation for size in sizes))
     firsts = list({size.measure: size for size in reversed(sizes)}.values())[::-1]
-    warnings = dict.fromkeys(caution for size in firsts for caution in pilot_caution(size.estimate))
+    warnings = dict.fromkeys(
+        caution for size in firsts for caution in pilot_caution(size.estimate.topics, size.measure)
+    )
     sentence = "\n".join(_pilot_sentence(size) for size in firsts)
     return Document(
         method="size",
@@ -239,19 +227,23 @@ def _pilot_table(goal: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Tabl
 
 def _pilot_sentence(pilot: PilotSize) -> str:
     row = _pilot_rows(pilot)[0]
-    name, method = f"{pilot.measure}: " if pilot.measure else "", pilot.size.method
+    name, size = f"{pilot.measure}: " if pilot.measure else "", pilot.size
     if row["topics"] is None:
         return name + pilot.size.summary()
     low, high = (
         f"{row[word]:,}" if row[word] is not None else f"more than {pilot.size.limit:,}"
         for word in ("topics_lower", "topics_upper")
     )
-    where = f"{conditions(method, row)}; {pilot.estimate.method} variance of {pilot.estimate.topics} topics"
+    estimate = pilot.estimate
+    of_whom = variance_words(estimate.method, estimate.topics)
+    if size.kind == "sensitivity" or size.method.design == SEPARATE:
+        of_whom = of_whom.partition(",")[0]  # which says so itself
+    where = f"{size.conditions(row)}; {of_whom}"
     sure = _assured(pilot, row)
     if pilot.estimate.topics < FEW_TOPICS:
-        return f"{name}between {low} and {high} topics{per_system(method)} {claim(method, row)} ({where}).{sure}"
+        return f"{name}between {low} and {high} topics{size.per_system} {size.claim(row)} ({where}).{sure}"
     return (
-        f"{name}{row['topics']:,} topics{per_system(method)} {claim(method, row)} ({where}); between {low} and {high}, "
+        f"{name}{row['topics']:,} topics{size.per_system} {size.claim(row)} ({where}); between {low} and {high}, "
         f"reflecting the uncertainty of the pilot variance.{sure}"
     )
 
@@ -271,8 +263,8 @@ LABEL_CITATION = "Cochran1977"
 def label_document(plans: Sequence[LabelSize], inputs: Mapping[str, Any]) -> Document:
     """Topics for people and for the model, beside those of human labels alone; one row for each design."""
     tables = []
-    for goal in dict.fromkeys(_goal(each.size) for each in plans):
-        mine = [each for each in plans if _goal(each.size) == goal]
+    for goal in dict.fromkeys(each.size.kind for each in plans):
+        mine = [each for each in plans if each.size.kind == goal]
         tables.append(_label_table(mine))
     return Document(
         method="size",
@@ -372,7 +364,7 @@ def curve(result: SizeResult) -> Any:
 
 def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:
     """n along the curve that the first answer lies on, over ``axis`` or its goal, and a mark at the design itself."""
-    from cranfield.methods.design.power_card import curve_through
+    from cranfield.methods.design.cards import curve_through
     from cranfield.rendering.charts import TITLES, is_wide, size_curves
     from cranfield.rendering.sketch import Curve, line_sketch
 
@@ -431,8 +423,8 @@ def _label_sketch(result: SizeResult, axis: str | None) -> tuple[str, str]:
 
 
 def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
-    from cranfield.methods.design.power_card import curve_through
-    from cranfield.methods.judging.label_plan import plan_labels
+    from cranfield.methods.design.cards import curve_through
+    from cranfield.methods.design.labels import plan_labels
 
     first, sides = result.labels[0], result.request.sides
     request = _pilot_request(result) if result.pilot else replace(result.request, method=first.size.method.name)

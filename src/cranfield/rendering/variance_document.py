@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.planning import PairSizes
+from cranfield.methods.design.pair_sizes import PairSizes
 from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
 from cranfield.questions.variance import VarianceResult

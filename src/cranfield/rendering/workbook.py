@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import visible
+from cranfield.methods.design import Design, Goal, Sd, size
 from cranfield.methods.design.power_functions import expected_sd
-from cranfield.methods.design.sample_size import size_for_difference
 from cranfield.methods.names import PLANNED_TEST_TITLES
 from cranfield.rendering.document import Column, Document, Table
 from cranfield.rendering.references import cite_in_words, to_bibtex
 from cranfield.rendering.report_model import Report, Start
-from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
+from cranfield.stats.family import ALL_PAIRS_TEST, pair_level
 from cranfield.stats.tails import f_critical, noncentral_f_tail, t_critical
 
 STEPS = 18
@@ -346,9 +346,12 @@ def _design(search: Search, start: Start, variance: float, test: str) -> dict[st
 
 def _level(start: Start, variance: float, test: str) -> float:
     """The level of one pair with the number of topics that the design requires."""
-    design = {"difference": start.difference, "sd": (2 * variance) ** 0.5, "alpha": start.alpha, "power": start.power}
-    topics = size_for_difference(**design, systems=start.systems, test=test).topics
-    return float(LEVELS[test](start.alpha, start.systems, topics))
+    topics = size(_planned(start, variance, test), Goal("difference", start.difference, start.power)).topics
+    return float(pair_level(test, start.alpha, start.systems, topics))
+
+
+def _planned(start: Start, variance: float, test: str) -> Design:
+    return Design(systems=start.systems, test=test, alpha=start.alpha, spread=Sd.of_variance(variance))
 
 
 def _tests_table(starts: Sequence[Start]) -> Table:
@@ -369,11 +372,10 @@ def _tests_table(starts: Sequence[Start]) -> Table:
         sd = (2 * start.variances["residual"][0]) ** 0.5
         for test in PLANNED_TEST_TITLES:
             among = None if test == "t" else start.systems
-            found = size_for_difference(
-                difference=start.difference, sd=sd, systems=among, test=test, alpha=start.alpha, power=start.power
-            ).to_dict()[0]
+            planned = _planned(start, start.variances["residual"][0], test)
+            row = size(planned, Goal("difference", start.difference, start.power)).to_dict()[0]
             given = (start.measure, test, among, start.difference, sd, start.alpha, start.power)
-            rows.append((*given, found["topics"], found["achieved_power"]))
+            rows.append((*given, row["topics"], row["achieved_power"]))
     title = "Computed by cranfield, not by formulas: topics to detect a difference of two systems that share topics"
     return Table(columns, rows, title)
 

@@ -173,13 +173,25 @@ def _dunnett_log_level(alpha: float, systems: int, df: float) -> float:
     return _log_tails(dunnett_critical(alpha, systems - 1, df), df)
 
 
-LEVELS: dict[str, Callable[..., Array]] = {
-    "max-t": max_t_level,
-    "tukey": lambda alpha, systems, topics: tukey_level(alpha, systems, degrees("tukey", systems, topics)),
-    "dunnett": lambda alpha, systems, topics: dunnett_level(alpha, systems, degrees("dunnett", systems, topics)),
-    "holm": lambda alpha, systems, topics: holm_level(alpha, systems),
-}
-"""The level of one pair by the name of the family's test, for m systems on n shared topics."""
+FAMILIES = ("holm", "max-t", "tukey", "dunnett")
+"""Tests of several pairs at once that have a level for one of them."""
+
+
+def pair_level(
+    test: str, alpha: ArrayLike, systems: ArrayLike, topics: ArrayLike = np.inf, df: ArrayLike | None = None
+) -> Array:
+    """The level that a test of m systems on n topics leaves to one pair: α itself, but for a family.
+
+    ``df`` are the degrees of freedom of the error, by default those of topics that systems share.
+    """
+    if test == "holm":
+        return holm_level(alpha, systems)
+    if test == "max-t":
+        return max_t_level(alpha, systems, topics)
+    if test in ("tukey", "dunnett"):
+        level = tukey_level if test == "tukey" else dunnett_level
+        return level(alpha, systems, degrees(test, systems, topics) if df is None else df)
+    return np.asarray(alpha, float)
 
 
 def degrees(test: str, systems: ArrayLike, topics: ArrayLike) -> Array:

@@ -1,36 +1,30 @@
-"""Plans: the results of every method that applies to a request, and the tables of Dinçer (2013) for all pairs."""
+"""Plans: the topics of every method that applies to a request, from numbers or from the variance of a pilot."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
 
-from cranfield.errors import Caution, InputError, RequestError
-from cranfield.methods.design.formulas import Method
-from cranfield.methods.design.request import (
-    MOST_CELLS,
-    ONE_SYSTEM,
-    TYPICAL_CORRELATION,
-    Request,
-    broadcast,
-    chosen_methods,
-)
-from cranfield.methods.design.sample_size import Size, size
-from cranfield.methods.variance.components import covariances, squares
-from cranfield.scores import ScoreTable, check_balance
-from cranfield.stats.tails import normal_critical
+from cranfield.errors import Caution, RequestError
+from cranfield.measures import parse_measures
+from cranfield.methods.design.formulas import SEPARATE, Method
+from cranfield.methods.design.goals import Scale, check_scale, default_difference, goal_in_words, scale_of
+from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, chosen_methods, design_of, is_shared, sized
+from cranfield.methods.design.solver import Size, achieved
+from cranfield.scores import ScoreTable
+from cranfield.scores.evaluation import score_collection
+from cranfield.scores.quality import range_of
+from cranfield.scores.stored import fold
 from cranfield.types import Array
 
 if TYPE_CHECKING:
+    from cranfield.collection import Collection
     from cranfield.methods.variance import VarianceEstimate, Variances
 
-
 FEW_TOPICS, FEWEST_TOPICS = 10, 5  # topics of a pilot: below the first a warning, below the second an error
-_QUANTILES = (np.arange(200) + 0.5) / 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +44,38 @@ class PilotSize:
     assurance: Array
 
 
+# --- without scores
+
+
 def plan(request: Request) -> list[Size]:
     """Return one size per method that applies, the default first."""
+    request = with_default_goal(request)
     return [
-        _sized(request, goal, method, _spread(request, goal, method))
+        sized(request, goal, method, _spread(request, goal, method))
         for goal, methods in chosen_methods(request).items()
         for method in methods
     ]
 
 
+def with_default_goal(request: Request, scales: Mapping[str, Scale] | None = None) -> Request:
+    """The request with the default goal where it has none: that of each scale.
+
+    Without a scale it is for scores from 0 to 1, and only where a spread was given that these can have.
+    """
+    if request.goals:
+        return request
+    spreads = [*(request.sd or ()), *(request.variance or ())]
+    if scales is None and not (spreads and max(spreads) < 1):
+        return request
+    differences = {default_difference(scale) for scale in (scales or {"": Scale()}).values()}
+    return replace(request, difference=tuple(sorted(differences)))
+
+
 def cautions_of(request: Request) -> tuple[Caution, ...]:
     """Return the warnings about a request without pilot scores."""
-    return (correlation_caution(),) if request.variance is not None and _is_open(request) else ()
+    sds = [*(request.sd or ()), *(float(np.sqrt(2 * each)) for each in request.variance or ())]
+    odd = [each for goal in request.goals for each in check_scale(goal, getattr(request, goal), sds, None)]
+    return (*odd, *((correlation_caution(),) if request.variance is not None and _is_open(request) else ()))
 
 
 def correlation_caution() -> Caution:
@@ -76,17 +90,73 @@ def correlation_caution() -> Caution:
 
 
 def _is_open(request: Request) -> bool:
-    paired = [goal for goal in request.goals if goal in ("width", "equivalence", "non_inferiority")]
-    if request.paired and request.difference is not None:
-        paired.append("difference")
-    return request.correlation is None and request.sd is None and bool(paired)
+    paired = {"width", "equivalence", "non_inferiority"} & set(request.goals)
+    return request.correlation is None and bool(paired or (request.paired and request.difference))
 
 
-def plan_from_pilot(request: Request, variances: Variances) -> list[PilotSize]:
-    """Return sizes with the variance of a pilot, by default for its number of systems.
+def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
+    """Return the variation that a method uses, and its source."""
+    unknown = request.sd is None and request.variance is None
+    if goal == "effect_size" or (goal in ("equivalence", "non_inferiority") and unknown):
+        return {"sd": [1.0]}
+    if goal == "min_range":
+        known = {"variance": request.values("variance")}
+        return known if request.correlation is None else known | {"correlation": request.correlation}
+    if request.sd is not None:
+        return {"sd": request.sd}
+    if method.design == SEPARATE or goal == "sensitivity":
+        return {"variance": request.values("variance")}
+    if request.variance is None:
+        raise RequestError(
+            "`variance` or `sd` is missing", fix="Add `sd`, or `variance` with `correlation`, or give pilot scores."
+        )
+    return {"variance": request.variance, "correlation": request.correlation or [0.0, TYPICAL_CORRELATION]}
+
+
+# --- with scores
+
+
+def scales_of(tables: ScoreTable | Mapping[str, ScoreTable]) -> dict[str, Scale]:
+    """The scale of every measure: its own limits, or those of its scores."""
+    named = {"": tables} if isinstance(tables, ScoreTable) else tables
+    extremes: dict[str, tuple[float, float]] = {}
+    for table in named.values():
+        for measure in table.measures:
+            scores: Any = table.matrix(measure)
+            flat = scores if scores.ndim == 2 else scores.reshape(len(scores), -1)
+            low, high = fold(_extremes, flat, combine=_wider)
+            extremes[measure] = _wider(extremes.get(measure, (low, high)), (low, high))
+    return {measure: scale_of(measure, low, high, range_of(measure)) for measure, (low, high) in extremes.items()}
+
+
+def scales_of_runs(collections: Iterable[Collection], measures: Iterable[str]) -> dict[str, Scale]:
+    """The scale of measures of runs: their limits, or where one has none, those of the scores."""
+    scales = {}
+    for measure in map(str, parse_measures(measures)):
+        limits = range_of(measure)
+        if limits is None or not np.isfinite(limits).all():
+            scores = [score_collection(each, measure).of() for each in collections]
+            limits = min(float(np.nanmin(each)) for each in scores), max(float(np.nanmax(each)) for each in scores)
+        scales[measure] = scale_of(measure, *limits, limits)
+    return scales
+
+
+def _extremes(block: Array, _: int) -> tuple[float, float]:
+    return float(np.nanmin(block)), float(np.nanmax(block))
+
+
+def _wider(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def plan_from_pilot(
+    request: Request, variances: Variances, scales: Mapping[str, Scale] | None = None
+) -> list[PilotSize]:
+    """Return sizes with the variance of a pilot, by default for its number of systems and for the default goal.
 
     The residual variance is used for systems that share topics, the two-way estimate for a range by one-way ANOVA, the
-    within-system estimate for a mean, and the 95th percentile of the pairs for an unusually variable pair.
+    within-system estimate for a mean; and for a test with a standard error of each pair's own also the median, the
+    mean and the 95th percentile of the sds of pairs. ``scales`` are those of `scales_of`.
     """
     if request.variance is not None or request.sd is not None or request.correlation is not None:
         raise RequestError(
@@ -99,109 +169,87 @@ def plan_from_pilot(request: Request, variances: Variances) -> list[PilotSize]:
         )
     if request.assurance is not None and request.power is not None:
         raise RequestError("`assurance` takes the place of `power`", fix="Give one of them.")
-    found = []
+    plans = []
     for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
-        first = next(estimate for estimate in variances.estimates if estimate.measure == measure)
-        for goal, methods in chosen_methods(request, systems=first.systems).items():
-            for method, way in _estimates(goal, methods, first.systems):
-                found.append(_pilot_size(request, goal, method, variances.get(way, measure=measure)))
-    return found
+        systems = next(each.systems for each in variances.estimates if each.measure == measure)
+        scale = (scales or {}).get(measure, Scale())
+        own = with_default_goal(request, {measure: scale})
+        for goal in own.goals if scales else ():
+            check_scale(goal, getattr(own, goal), (), scale)
+        for goal, methods in chosen_methods(own, systems=systems).items():
+            for method in methods:
+                for estimate in _estimates(request.estimate, goal, method, variances, measure, systems):
+                    plans.append(_pilot_size(own, goal, method, estimate))
+    return plans
 
 
-def _estimates(goal: str, methods: list[Method], systems: int) -> list[tuple[Method, str]]:
-    """Return each method with the estimates of the variance that it uses."""
-    found = []
-    for method in methods:
-        if goal == "min_range":
-            ways = ["residual" if method.name == "blocked" else "two-way"]
-        elif goal == "sensitivity":
-            ways = ["within", *(["residual"] if systems > 1 else [])]
-        elif method.name == "unpaired":
-            ways = ["within"]
-        else:
-            # An unusually variable pair matters where each pair has its own standard error.
-            own = systems > 2 and method.name not in ("tukey", "dunnett")
-            ways = ["residual", *(["percentile"] if own else [])]
-        found += [(method, way) for way in ways]
-    return found
+def pilot_goal_cautions(request: Request, scales: Mapping[str, Scale]) -> tuple[Caution, ...]:
+    """What is said of the default goal where it is not 0.05: on another scale than 0 to 1."""
+    if request.goals:
+        return ()
+    return tuple(
+        Caution("default-goal", f"{measure}: {goal_in_words(scale)}", "Name the goal, such as `difference`.")
+        for measure, scale in scales.items()
+        if scale.span != 1
+    )
 
 
-def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
-    """Return the variation that a method uses, and its source."""
-    if goal == "effect_size" or (
-        goal in ("equivalence", "non_inferiority") and request.sd is None and request.variance is None
-    ):
-        return {"sd": [1.0]}
-    if "variance" in method.inputs:
-        known = {"variance": request.values("variance")}
-        return known if request.correlation is None else known | {"correlation": request.correlation}
-    if request.sd is not None:
-        return {"sd": request.sd}
-    if method.name in ONE_SYSTEM:
-        return {"variance": request.values("variance")}
-    if request.variance is None:
+def _estimates(
+    named: str | None, goal: str, method: Method, variances: Variances, measure: str, systems: int
+) -> list[VarianceEstimate]:
+    """The estimates of the variance that a method takes: the one that was named, or what suits the goal."""
+    if named is not None:
+        return [variances.get(check_estimate(named, goal, method.name), measure=measure)]
+    if goal == "min_range":
+        return [variances.get("two-way" if method.design == SEPARATE else "residual", measure=measure)]
+    if goal == "sensitivity":
+        names = ["within", *(["residual"] if systems > 1 else [])]
+        return [variances.get(name, measure=measure) for name in names]
+    if method.name == "unpaired":
+        return [variances.get("within", measure=measure)]
+    usual = [variances.get("residual", measure=measure)]
+    if systems < 3 or method.name in ("tukey", "dunnett"):  # a pair has no standard error of its own
+        return usual
+    pairs = variances.get("percentile", measure=measure)
+    typical = [pairs.at_sd(name) for name in ("median", "mean") if np.isfinite(pairs.parts[f"{name}_sd"])]
+    return [*usual, *typical, pairs]
+
+
+def check_estimate(estimate: str, goal: str, method: str = "blocked") -> str:
+    """The estimate, where it goes with the goal: a range on shared topics has a residual variance.
+
+    Differences and widths can be planned with any of them; Sakai (2014), §5.4, uses the two-way variance.
+    """
+    if goal == "min_range" and (method == "blocked") != is_shared(estimate):
+        fits = "residual" if method == "blocked" else "two-way, one-way or within"
+        other = "exact" if method == "blocked" else "blocked"
         raise RequestError(
-            "`variance` or `sd` is missing", fix="Add `sd`, or `variance` with `correlation`, or give pilot scores."
+            f"method «{method}» does not go with the {estimate} variance", fix=f'Take {fits}, or `method="{other}"`.'
         )
-    return {"variance": request.variance, "correlation": request.correlation or [0.0, TYPICAL_CORRELATION]}
+    return estimate
 
 
-def _sized(request: Request, goal: str, method: Method, spread: dict[str, Any]) -> Size:
-    axes = _axes(request, goal, method, spread)
-    cells = int(np.prod([len(values) for values in axes.values()]))
-    if cells > MOST_CELLS:
-        raise RequestError(f"the grid has {cells:,} cells", fix=f"Ask for at most {MOST_CELLS:,} at a time.")
-    grid = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
-    return size(method, limit=request.limit, **_derived(goal, method, grid))
+def variance_words(estimate: str, topics: int | None = None) -> str:
+    """The variance in words, with the design that it belongs to where topics are not shared.
+
+    >>> variance_words("two-way"), variance_words("residual", 50)
+    ('two-way variance, as if systems shared no topics', 'residual variance of 50 topics')
+    """
+    apart = "" if estimate not in ("within", "one-way", "two-way") else ", as if systems shared no topics"
+    return f"{estimate} variance{'' if topics is None else f' of {topics} topics'}{apart}"
 
 
-def _axes(request: Request, goal: str, method: Method, spread: dict[str, Any]) -> dict[str, Array]:
-    """Return the lists of values whose combinations are the grid, in the order of the inputs of the method."""
-    axes: dict[str, Any] = {}
-    for name in method.inputs:
-        if name in ("sd", "variance"):
-            axes |= spread
-        elif name == "difference" and goal == "effect_size":
-            axes["effect_size"] = request.values("effect_size")
-        elif name == "power" and request.assurance is not None:
-            axes["power"] = [request.assurance]
-        else:
-            axes[name] = request.values(name)
-    return {name: np.asarray(values, float) for name, values in axes.items()}
-
-
-def _derived(goal: str, method: Method, grid: dict[str, Array]) -> dict[str, Array]:
-    """Compute the inputs of the method from an effect size, or from a variance and a correlation."""
-    found = dict(grid)
-    broadcast({name: values for name, values in found.items() if name in ("variance", "correlation")})
-    if goal == "effect_size":
-        found["difference"] = found["effect_size"]
-    if method.name == "blocked" and "correlation" in found:
-        found["within_variance"] = found["variance"]
-        found["variance"] = found["variance"] * (1 - found["correlation"])  # the residual variance
-    elif "sd" in method.inputs and "sd" not in found:
-        # σ_t² = σ² + σ² − 2ρσ², unless it is one system's
-        shared = 2 * (1 - found["correlation"]) if "correlation" in found else 1.0
-        found["sd"] = np.sqrt(found["variance"] * shared)
-    return found
-
-
-def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
+def check_pilot(topics: int, *, insisted: bool) -> None:
     """Raise RequestError for a pilot with too few topics to estimate a variance."""
-    if estimate.topics < FEWEST_TOPICS and not insisted:
+    if topics < FEWEST_TOPICS and not insisted:
         raise RequestError(
-            f"{estimate.topics} topics are too few to estimate a variance for planning",
+            f"{topics} topics are too few to estimate a variance for planning",
             fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` overrides this, and gives a range.",
         )
 
 
-def pilot_caution(estimate: VarianceEstimate) -> tuple[Caution, ...]:
-    """Return the warning about a small pilot."""
-    return small_pilot_caution(estimate.topics, estimate.measure)
-
-
-def small_pilot_caution(topics: int, measure: str) -> tuple[Caution, ...]:
-    """Return the warning about a variance from so few topics."""
+def pilot_caution(topics: int, measure: str) -> tuple[Caution, ...]:
+    """Return the warning about a variance from a small pilot."""
     if topics >= FEW_TOPICS:
         return ()
     return (
@@ -217,188 +265,42 @@ def small_pilot_caution(topics: int, measure: str) -> tuple[Caution, ...]:
 def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceEstimate) -> PilotSize:
     if not estimate.variance > 0:
         raise RequestError("the scores do not vary, so no number of topics can be computed", fix="Give scores that do.")
-    check_pilot(estimate, insisted=request.small_pilot)
-    if request.systems is None and "systems" in method.inputs:
+    check_pilot(estimate.topics, insisted=request.small_pilot)
+    if request.systems is None:
         request = replace(request, systems=[float(estimate.systems)])
-    used = method if request.assurance is None else _assured(method, estimate)
-    at, lower, upper = (
-        _sized(request, goal, way, _as_spread(method, estimate, variance))
-        for way, variance in (
-            (used, estimate.variance),
-            (method, max(estimate.lower, 1e-9 * estimate.variance)),
-            (method, estimate.upper),
-        )
-    )
-    if used is not method:
-        at = _as_power(at, replace(method, claim=used.claim))
-    return PilotSize(
-        measure=estimate.measure,
-        estimate=estimate,
-        size=at,
-        lower=lower,
-        upper=upper,
-        assurance=_assurance(at, estimate),
-    )
+    lowest = max(estimate.lower, 1e-9 * estimate.variance)
+    variances = (estimate.variance, lowest, estimate.upper)
+    spreads = [_pilot_spread(goal, method, estimate, variance) for variance in variances]
+    middle, lower, upper = (sized(request, goal, method, spread) for spread in spreads)
+    if request.assurance is not None:
+        middle = _expected(sized(request, goal, method, spreads[0], estimate.df), request.sides)
+    return PilotSize(estimate.measure, estimate, middle, lower, upper, _assurance(middle, estimate, request.sides))
 
 
-def _as_spread(method: Method, estimate: VarianceEstimate, variance: float) -> dict[str, Any]:
-    if "variance" in method.inputs:
+def _pilot_spread(goal: str, method: Method, estimate: VarianceEstimate, variance: float) -> dict[str, Any]:
+    if goal == "min_range":
         return {"variance": [variance]}
-    one_system = estimate.method == "within"
-    return {"sd": [float(np.sqrt(variance if one_system else 2 * variance))]}
+    one_system = goal == "sensitivity" and estimate.method == "within"
+    return {"sd": [float(np.sqrt(variance if one_system or method.name == "unpaired" else 2 * variance))]}
 
 
-def _expected_power(method: Method, estimate: VarianceEstimate, topics: Array, inputs: dict[str, Array]) -> Array:
-    """E[power] over the distribution of the true variance; never more than the power at the estimate."""
-    ratio = np.asarray(estimate.quantiles(_QUANTILES)) / estimate.variance
-    cells = {name: values[:, np.newaxis] for name, values in inputs.items()}
-    spread = "variance" if "variance" in method.inputs else "sd"
-    cells[spread] = cells[spread] * (ratio if spread == "variance" else np.sqrt(ratio))
-    powers = method.value(topics[:, np.newaxis], cells)
-    return np.asarray(np.fmin(np.nan_to_num(powers).mean(axis=1), method.value(topics, inputs)))
+def _expected(size: Size, sides: int) -> Size:
+    """A size for an expected power, with the power of its topics at the estimate."""
+    at_estimate = [
+        np.where(topics >= size.method.fewest, with_topics(size, np.maximum(topics, size.method.fewest), sides), np.nan)
+        for topics in (size.topics, size.topics - 1)
+    ]
+    method = replace(size.method, is_expected=True)
+    return replace(size, method=method, achieved=at_estimate[0], below=at_estimate[1])
 
 
-def _assured(method: Method, estimate: VarianceEstimate) -> Method:
-    """Return the method for the expected power instead of the power at the estimate."""
-
-    def value(topics: Array, inputs: Any) -> Array:
-        return _expected_power(method, estimate, topics, dict(inputs))
-
-    return replace(method, value=value, claim=method.claim.replace("with power", "with expected power"))
+def with_topics(size: Size, topics: Any, sides: int, df: float | None = None) -> Array:
+    """What other numbers of topics achieve in the cells of a size."""
+    design, goal = design_of(size.kind, size.method, size.inputs, sides, df)
+    return achieved(replace(design, topics=topics), goal)
 
 
-def _as_power(found: Size, method: Method) -> Size:
-    """Return a size for an expected power, with the power of its topics at the estimate."""
-    cells = {name: values.ravel() for name, values in found.inputs.items()}
-    topics = found.topics.ravel().astype(float)
-    achieved = method.value(topics, cells)
-    below = np.where(topics > method.fewest, method.value(np.maximum(topics - 1, method.fewest), cells), np.nan)
-    shape = found.topics.shape
-    return replace(found, method=method, achieved=achieved.reshape(shape), below=below.reshape(shape))
-
-
-def _assurance(at: Size, estimate: VarianceEstimate) -> Array:
-    if not at.method.is_power:
-        return np.full(at.topics.shape, np.nan)
-    cells = {name: values.ravel() for name, values in at.inputs.items()}
-    return _expected_power(at.method, estimate, at.topics.ravel().astype(float), cells).reshape(at.topics.shape)
-
-
-EDGES = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
-
-
-@dataclass(frozen=True, eq=False)
-class Bin:
-    """The pairs whose means differ by at least ``low`` and less than ``high``."""
-
-    low: float
-    high: float
-    pairs: int
-    difference: float
-    topics_paired: float
-    topics_independent: float
-    topics_mse: float
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PairSizes:
-    """Topics that each pair requires for its own difference to be significant at α, best system first.
-
-    Systems are rows and columns; ``difference[i, j]`` is the mean of i minus that of j. ``topics`` uses the sd of the
-    paired differences, ``topics_independent`` the pooled sd of the two systems. ``significant`` is the one-tailed
-    paired t test at α.
-    """
-
-    measure: str
-    systems: tuple[str, ...]
-    means: Array
-    difference: Array
-    topics: Array
-    topics_independent: Array
-    p_value: Array
-    significant: Array
-    mse: float
-    alpha: float
-    n: int
-
-    def bins(self, edges: tuple[float, ...] = EDGES) -> list[Bin]:
-        """Dinçer (2013), Table 4: averages over pairs by the size of their difference."""
-        first, second = np.triu_indices(len(self.systems), k=1)
-        sizes = np.abs(self.difference[first, second])
-        bounds = [*edges, np.inf]
-        z = float(normal_critical(self.alpha / 2))
-        found = []
-        for low, high in pairwise(bounds):
-            inside = (sizes >= low) & (sizes < high)
-            reach = high if np.isfinite(high) else low + (edges[1] - edges[0])
-            found.append(
-                Bin(
-                    low,
-                    high,
-                    int(inside.sum()),
-                    _mean(sizes[inside]),
-                    _mean(self.topics[first, second][inside]),
-                    _mean(self.topics_independent[first, second][inside]),
-                    self.mse * (z / reach) ** 2,  # D13 §3, the D-study
-                )
-            )
-        return found
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """Return one row per pair."""
-        first, second = np.triu_indices(len(self.systems), k=1)
-        return [
-            {
-                "system_a": self.systems[a],
-                "system_b": self.systems[b],
-                "difference": float(self.difference[a, b]),
-                "topics": float(self.topics[a, b]),
-                "topics_independent": float(self.topics_independent[a, b]),
-                "p_value": float(self.p_value[a, b]),
-                "significant": bool(self.significant[a, b]),
-            }
-            for a, b in zip(first.tolist(), second.tolist(), strict=True)
-        ]
-
-
-def _mean(values: Array) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if len(finite) else float("nan")
-
-
-def pair_sizes(table: ScoreTable, *, measure: str | None = None, alpha: float = 0.05) -> PairSizes:
-    """Apply Dinçer (2013), Inequality 2, to every pair, with δ its own difference, one-sided as in Tables 4 and 5.
-
-    The numbers of topics are real-valued solutions; they are infinite for a pair with equal means.
-    """
-    broadcast({"alpha": alpha})
-    scores = table.of(measure)
-    if scores.shape[1] < 2 or scores.shape[0] < 2:
-        raise InputError("pairs need two systems and two topics or more", fix="Give a larger score table.")
-    check_balance(table, measure)
-    order = np.argsort(-scores.mean(axis=0), kind="stable")
-    scores, n = scores[:, order], len(scores)
-    means, cov = scores.mean(axis=0), covariances(scores)
-    own = np.diag(cov)
-    paired = np.maximum(own[:, None] + own[None, :] - 2 * cov, 0.0)  # s_d²
-    pooled = (own[:, None] + own[None, :]) / 2  # s_p²
-    difference = means[:, None] - means[None, :]
-    z = float(normal_critical(alpha))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        topics = paired * np.square(z / difference)  # D13 Inequality 2
-        independent = pooled * np.square(z / difference)
-        t = np.abs(difference) / np.sqrt(paired / n)
-    p_value = np.where(paired > 0, special.stdtr(n - 1, -np.nan_to_num(t)), np.where(difference == 0, 0.5, 0.0))
-    return PairSizes(
-        measure=measure or table.measures[0],
-        systems=tuple(table.systems[at] for at in order.tolist()),
-        means=means,
-        difference=difference,
-        topics=topics,
-        topics_independent=independent,
-        p_value=p_value,
-        significant=p_value <= alpha,
-        mse=float(squares(scores).within_systems),
-        alpha=alpha,
-        n=n,
-    )
+def _assurance(size: Size, estimate: VarianceEstimate, sides: int) -> Array:
+    if not size.method.is_power:
+        return np.full(size.topics.shape, np.nan)
+    return with_topics(size, size.topics, sides, estimate.df)

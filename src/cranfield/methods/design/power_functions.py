@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from cranfield.stats.family import LEVELS, degrees, tukey_level
 from cranfield.stats.tails import (
     f_critical,
     noncentral_f_tail,
@@ -73,19 +72,10 @@ def sakai_power(topics: Array, systems: Array, min_range: Array, variance: Array
         return np.asarray(special.ndtr(z / np.sqrt(c / above - w / below)))
 
 
-def paired_t_power(topics: Array, difference: Array, sd: Array, alpha: Array, sides: int) -> Array:
-    """Exact power of the paired t test; ``sd`` is that of the paired differences."""
-    return _t_power(np.sqrt(topics) * difference / sd, topics - 1, alpha, sides)  # WMZ08 §3
-
-
-def unpaired_t_power(topics: Array, difference: Array, sd: Array, alpha: Array, sides: int) -> Array:
-    """Exact power of the t test on two independent samples of n topics; ``sd`` is that of one system's scores."""
-    return _t_power(np.sqrt(topics / 2) * difference / sd, 2 * (topics - 1), alpha, sides)
-
-
-def _t_power(noncentrality: Array, df: Array, alpha: Array, sides: int) -> Array:
+def t_power(noncentrality: Array, df: Array, alpha: Array, sides: int) -> Array:
+    """Exact power of a t test: P(|T'| ≥ t), or P(T' ≥ t) of one side, T' non-central t."""
     if sides == 1:
-        return noncentral_t_tail(t_critical(alpha, df), df, noncentrality)
+        return noncentral_t_tail(t_critical(alpha, df), df, noncentrality)  # WMZ08 §3
     return noncentral_t_tails(t_critical(np.asarray(alpha) / 2, df), df, noncentrality)
 
 
@@ -96,16 +86,6 @@ def normal_power(topics: Array, difference: Array, sd: Array, alpha: Array, side
         return np.asarray(special.ndtr(shift - normal_critical(alpha)))  # WMZ08 Eq. 2
     z = normal_critical(np.asarray(alpha) / 2)
     return np.asarray(special.ndtr(shift - z) + special.ndtr(-shift - z))  # WMZ08 Eq. 2, both sides
-
-
-def family_power(topics: Array, systems: Array, difference: Array, sd: Array, alpha: Array, test: str) -> Array:
-    """Power for one pair of m systems if ``test`` is run on all pairs (``dunnett``: on all with one baseline).
-
-    P(|T'| ≥ c) with c the critical value of the family and T' non-central t; ``sd`` is that of the paired differences.
-    """
-    level = LEVELS[test](alpha, systems, topics)
-    df = degrees(test, systems, topics)
-    return noncentral_t_tails(t_critical(level / 2, df), df, np.sqrt(topics) * difference / sd)
 
 
 def satterthwaite(
@@ -122,14 +102,6 @@ def satterthwaite(
     ms = squares[0] + squares[1] - squares[2]  # Clark 1973, the quasi-F ratio
     spread = sum(np.square(each) / df for each, df in zip(squares, freedom, strict=True))
     return np.asarray(ms / (topics * levels)), np.asarray(np.square(ms) / spread)  # Satterthwaite 1946
-
-
-def sampled_power(
-    variance: Array, df: Array, difference: Array, alpha: Array, *, systems: Array | None = None, sides: int = 2
-) -> Array:
-    """Power of t, or of Tukey's test of ``systems`` systems, with a standard error √variance that has ``df``."""
-    level = alpha if systems is None else tukey_level(alpha, systems, df)
-    return _t_power(difference / np.sqrt(variance), df, level, sides)
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
@@ -168,7 +140,7 @@ def tost_normal_power(topics: Array, margin: Array, true_difference: Array, sd: 
 
 def non_inferiority_power(topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array) -> Array:
     """Exact power of the one-sided paired t test of a difference above −``margin``."""
-    return _t_power(np.sqrt(topics) * (margin + true_difference) / sd, topics - 1, alpha, 1)
+    return t_power(np.sqrt(topics) * (margin + true_difference) / sd, topics - 1, alpha, 1)
 
 
 def non_inferiority_normal_power(

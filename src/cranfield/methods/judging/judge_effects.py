@@ -9,11 +9,12 @@ import numpy as np
 from cranfield.errors import InputError
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs
+from cranfield.methods.design.spreads import effective_topics
 from cranfield.methods.judging.agreement import Interval, jackknife_interval
 from cranfield.methods.judging.estimators import JudgedScores, Moments, pair_moments
 from cranfield.runtime.random import generator
 from cranfield.stats.tails import TINY
-from cranfield.types import Array, ArrayLike
+from cranfield.types import Array
 
 _BLOCK = 2_000_000  # topics × pairs at a time
 _MANY = 50  # topics from which on the slope costs next to nothing
@@ -24,7 +25,7 @@ _SAMPLES, _PAIRS = 400, 1000  # that measure what it costs with fewer
 class DifferenceCorrelation:
     """The correlation r of a pair's differences under human and under judge's labels, over topics.
 
-    ``of_pairs`` is in the order of ``np.triu_indices``, nan for pairs that do not vary. ``median`` is over pairs, its
+    ``of_pairs`` is in the order of ``stats.pairs``, nan for pairs that do not vary. ``median`` is over pairs, its
     interval by the jackknife over topics on the scale of Fisher's z. ``leverage`` is how much the judge's scores raise
     the cost of the slope above that of normal ones, see `effective_topics`.
     """
@@ -76,25 +77,6 @@ def difference_correlation(scores: JudgedScores, *, alpha: float = 0.05) -> Diff
         judged_topics=scores.judged_topics,
         leverage=_leverage(scores, pairs),
     )
-
-
-def effective_topics(
-    topics: ArrayLike, judged_topics: ArrayLike, correlation: ArrayLike, leverage: ArrayLike = 1.0
-) -> Array:
-    """Topics with human labels alone that n of them among N judged ones are worth: their ratio of variances.
-
-    The variance of the regression estimator is σ²(1 − r²)(1/n + E[(ē_N − ē_n)²/SS_e]) + r²σ²/N, that of human labels
-    alone σ²/n. For normal e the expectation, which is what it costs to estimate the slope, is (1/n − 1/N)/(n − 3);
-    ``leverage`` is how many times as large it is for these scores. Among N = n judged topics they are worth n.
-
-    >>> float(effective_topics(15, 200, 0.7305).round(1)), float(effective_topics(15, 15, 0.7305))
-    (27.7, 15.0)
-    >>> float(effective_topics(5, 200, 0.4).round(2))  # fewer than without a judge
-    3.99
-    """
-    n, whole, r2 = np.asarray(topics, float), np.asarray(judged_topics, float), np.square(correlation)
-    cost = leverage / np.maximum(n - 3, TINY)  # no expectation for fewer than 4 topics
-    return np.asarray(n / (1 - (1 - n / whole) * (r2 - (1 - r2) * cost)))  # Cochran 1977 §12.6
 
 
 def _leverage(scores: JudgedScores, pairs: Contrasts) -> float:

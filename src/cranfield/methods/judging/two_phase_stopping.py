@@ -12,8 +12,9 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.pairs import all_pairs
+from cranfield.methods.design import Design, Goal, Judged, achieved
+from cranfield.methods.design.labels import FEWEST
 from cranfield.methods.judging.estimators import JudgedScores, Moments, pair_moments, regression
-from cranfield.methods.judging.label_design import FEWEST, judged_width
 from cranfield.runtime.random import Seed, generator
 from cranfield.stats.roots import smallest_integer
 from cranfield.types import Array
@@ -125,8 +126,9 @@ def _more_topics(scores: JudgedScores, width: float, sd: float, r: float, alpha:
     whole = scores.judged_topics
     if not sd > 0:
         return None
+    judged, goal = Judged(sd=sd, judge_correlation=r, judged_topics=whole), Goal("width", at_least=None)
     counts, reached = smallest_integer(
-        lambda n, _: judged_width(n.astype(float), float(whole), sd, r, alpha) <= width,
+        lambda n, _: achieved(Design(topics=n, alpha=alpha, spread=judged), goal) <= width,
         np.array([float(scores.topics)]),
         lowest=FEWEST,
         highest=whole,

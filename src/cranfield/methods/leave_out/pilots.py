@@ -17,7 +17,9 @@ from cranfield.errors import RequestError, say_percent
 from cranfield.formats.problems import Problem
 from cranfield.formats.text import file_name, make_folder
 from cranfield.measures import parse_measures
-from cranfield.methods.design.target import Target, check_design, measure_lines, variance_words
+from cranfield.methods.design.planning import check_estimate as check_planned
+from cranfield.methods.design.planning import variance_words
+from cranfield.methods.design.target import Target, measure_lines, target_for
 from cranfield.methods.variance.components import Squares
 from cranfield.methods.variance.kernels import every_squares
 from cranfield.runtime.random import generator
@@ -214,8 +216,8 @@ class PilotStudy:
         said = measure_lines(
             list(full),
             lambda name: (
-                f"With all teams and topics, {name} requires {full[name]:,} topics to {self.target.goal_words()} "
-                f"({variance_words(self.estimate)})."
+                f"With all teams and topics, {name} requires {full[name]:,} topics to "
+                f"{self.target.of(name).goal_words()} ({variance_words(self.estimate)})."
             ),
         )
         return said and said + ("\n" if len(full) > 1 else " ")
@@ -258,8 +260,8 @@ def pilot_study(
         ``residual`` (systems share topics), ``within`` (Sakai and Shang (2016), Eq. 1), ``one-way`` or ``two-way``; by
         default the one of the target.
     target
-        The goal for which each variance requires topics; by default that of Sakai and Shang (2016), (.05, .20, .15,
-        10), for systems that share topics.
+        The goal for which each variance requires topics; by default the default difference of two of the
+        systems.
     tolerance
         The largest acceptable error of a pilot, as a share of the full data's variance.
 
@@ -279,10 +281,10 @@ def pilot_study(
     - T. Sakai, L. Shang. On Estimating Variances for Topic Set Size Design. EVIA 2016, §5.
     - W. G. Cochran. Sampling Techniques. Wiley, 1977, ch. 2.
     """
-    parsed, target = parse_measures(measures), target or Target(method="blocked")
+    parsed, target = parse_measures(measures), target or target_for(len(collection.systems))
     estimate = estimate or target.estimate
     _check(collection, estimate, trials, tolerance)
-    check_design(target, estimate)
+    check_planned(estimate, target.goal.kind, target.design.test)
     contributors = collection.contributors(depth)
     numbers = check_left_out(left_out, len(contributors.teams))
     sizes = _check_topics(pilot_topics, len(collection.topics))
@@ -441,7 +443,9 @@ def _points(study: PilotStudy, used: Array) -> list[PilotPoint]:
     reach = _t_quantile(positive) * _finite_correction(spread, shares) * np.sqrt(1 + 1 / np.maximum(positive, 1))
     low, high = np.exp(centre - reach), np.exp(centre + reach)
     full = study.variances[:, 0, -1][:, np.newaxis, np.newaxis]
-    topics, fewest, most = study.target.topics(np.stack([mean, low, high]))
+    goals = [study.target.of(measure) for measure in study.measures]
+    ends = np.stack([mean, low, high], axis=1)
+    topics, fewest, most = np.stack([goal.topics(mine) for goal, mine in zip(goals, ends, strict=True)], axis=1)
     error = np.maximum(np.abs(low - full), np.abs(high - full)) / np.where(full > 0, full, np.nan)
     misses = (low > full) | (high < full)
     return [

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
-from cranfield.methods.design.target import Target, measure_lines, variance_words
+from cranfield.methods.design import Design, Goal, Sd, achieved
+from cranfield.methods.design.planning import variance_words
+from cranfield.methods.design.target import Target, measure_lines
 from cranfield.methods.pooling.depths import DepthStudy, DepthVariance
 from cranfield.types import Array
 
@@ -127,9 +129,9 @@ class Budget:
     def _claim(self, measure: str) -> str:
         best, deepest = self.cheapest(measure), self.of(measure)[-1]
         if best is None:
-            return f"No number of topics is enough for {measure} to {self.target.goal_words()}."
+            return f"No number of topics is enough for {measure} to {self._goal(measure)}."
         text = (
-            f"To {self.target.goal_words()} with {measure} ({variance_words(self.estimate)}), {best.topics:,} topics "
+            f"To {self._goal(measure)} with {measure} ({variance_words(self.estimate)}), {best.topics:,} topics "
             f"at depth {best.depth} are cheapest: {best.judgments:,.0f} judgments"
         )
         if best is deepest or deepest.topics is None:
@@ -139,6 +141,9 @@ class Budget:
             f"{deepest.cost / best.cost:.1f} times as much ({deepest.judgments:,.0f} judgments)."
         )
 
+    def _goal(self, measure: str) -> str:
+        return self.target.of(measure).goal_words()
+
     def _equally(self, measure: str) -> str:
         if self.rule == RAW_DIFFERENCE:
             return "detect the same raw difference (Sakai 2014)"
@@ -147,14 +152,14 @@ class Budget:
 
 def own_difference(study: DepthStudy, target: Target) -> Target:
     """The goal, or where it has no value the difference that the pair has at full depth."""
-    if target.value is not None:
+    if target.has_value:
         return target
     if len(study.measures) > 1:
         raise RequestError("the pair's difference is not the same in every measure", fix="Give `difference`.")
     difference = abs(study.points[-1].difference)
     if difference == 0:
         raise RequestError("the two runs do not differ at full depth", fix="Give `difference`.")
-    return replace(target, value=difference)
+    return target.with_value(difference)
 
 
 def equivalent_designs(
@@ -167,7 +172,7 @@ def equivalent_designs(
     study
         Signal and noise at every depth, for the systems that the designs are to distinguish.
     target
-        The goal at full depth; a range of .15 among 10 systems that share topics by default.
+        The goal at full depth; by default the default difference of two of ten systems that share topics.
     rule
         ``equal-power``: the same power, and the same reliability Eρ², for the same systems. ``raw-difference``: the
         same raw difference at every depth, from the variance only: Sakai (2014), §5.4.
@@ -187,16 +192,17 @@ def equivalent_designs(
     Examples
     --------
     >>> study = DepthStudy.from_table({10: (96, {"AP": 0.0714}), 100: (731, {"AP": 0.0530})})  # S14 Table 9
-    >>> found = equivalent_designs(study, Target("min_range", 0.15, method="sakai"), rule="raw-difference")
-    >>> [(design.topics, round(design.judgments)) for design in found.of("AP")]
+    >>> target = Target(Design(systems=10, test="sakai"), Goal("min_range", 0.15))
+    >>> budget = equivalent_designs(study, target, rule="raw-difference")
+    >>> [(design.topics, round(design.judgments)) for design in budget.of("AP")]
     [(100, 9600), (74, 54094)]
     """
-    target, prices = target or Target(method="blocked"), prices or Prices()
-    if target.value is None:
+    target, prices = target or Target(), prices or Prices()
+    if not target.has_value:
         raise RequestError("the target has no value", fix="Give the range, difference or width, or a budget.")
     found: list[PoolDesign] = []
     for measure in study.measures:
-        found += _designs(study, measure, target, rule, prices)
+        found += _designs(study, measure, target.of(measure), rule, prices)
     return Budget(
         designs=tuple(found),
         target=target,
@@ -251,8 +257,10 @@ def reliability(topics: float, signal_to_noise: float) -> float:
     >>> round(reliability(50, 0.1285), 3)  # TREC-8 AP, the best 60 runs
     0.865
     """
-    signal = topics * max(signal_to_noise, 0.0)
-    return signal / (signal + 1)  # Brennan 2001: Eρ² = σ_s² / (σ_s² + σ_e²/n)
+    if not (topics >= 1 and signal_to_noise == signal_to_noise):
+        return float("nan")
+    spread = Sd.of_variance(1.0, systems_variance=signal_to_noise)
+    return float(achieved(Design(topics=topics, spread=spread), Goal("reliability")))
 
 
 def on_frontier(topics: Array, judgments: Array) -> Array:
@@ -332,7 +340,7 @@ class AffordableDesigns:
         unit = "judgments" if (self.prices.judgment, self.prices.topic) == (1.0, 0.0) else "in cost"
         if best is None:
             return f"{self.budget:,.0f} {unit} pay for fewer than two topics at any depth."
-        goal = replace(self.target, value=float(f"{best.detectable:.3g}")).goal_words()
+        goal = self.target.with_value(float(f"{best.detectable:.3g}")).goal_words()
         text = (
             f"{self.budget:,.0f} {unit} pay for {best.topics:,} topics at depth {best.depth}, enough to {goal} with "
             f"{measure} ({variance_words(self.estimate)}{self._units(measure)})"
@@ -364,7 +372,7 @@ def affordable_designs(
     budget
         A number of judgments, or an amount where ``prices`` say so.
     target
-        What is to be detected: a range (by default), a difference or an interval; its value is not needed.
+        What is to be detected: a difference (by default), a range or an interval; its value is not needed.
     rule
         ``equal-power``: differences as they are at full depth. ``raw-difference``: as they are at each depth.
     prices
@@ -377,7 +385,7 @@ def affordable_designs(
     """
     if not 0 < budget < np.inf:
         raise RequestError(f"a budget cannot be {budget:g}", fix="Give a number of judgments or a cost, e.g. 10000.")
-    target, prices = target or Target(method="blocked"), prices or Prices()
+    target, prices = target or Target(), prices or Prices()
     found: list[AffordableDesign] = []
     for measure in study.measures:
         found += _affordable(study, measure, budget, target, rule, prices)
@@ -400,7 +408,7 @@ def _affordable(
     points = study.of(measure)
     judged = np.array([point.judged for point in points])
     topics = np.floor(budget / prices.per_topic(judged))
-    smallest = target.seen(topics[:, np.newaxis], noise(study, measure, rule))
+    smallest = target.detectable(topics[:, np.newaxis], noise(study, measure, rule))
     least = int(np.nanargmin(smallest[:, 0])) if np.isfinite(smallest[:, 0]).any() else -1
     return [
         AffordableDesign(

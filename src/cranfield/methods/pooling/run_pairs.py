@@ -13,7 +13,7 @@ from cranfield.collection import Collection
 from cranfield.errors import RequestError, say_percent
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
-from cranfield.methods.design import detectable_difference
+from cranfield.methods.design import Design, Goal, solve
 from cranfield.methods.pooling.depths import check_judged
 from cranfield.methods.pooling.kernels import found_by, unions
 from cranfield.runtime.random import generator
@@ -257,7 +257,8 @@ def _detectable(effects: Array, topics: Array, alpha: float, power: float) -> Ar
     shares = np.zeros(len(topics))
     enough = np.flatnonzero(topics >= 2)
     if len(enough):
-        least = detectable_difference(topics=topics[enough], alpha=alpha, power=power)
+        goal = Goal("effect_size", at_least=power)
+        least = solve(Design(topics=topics[enough], alpha=alpha), goal, "effect_size")
         known = effects[np.isfinite(effects)]
         shares[enough] = [float((known >= es).sum()) / len(effects) for es in least.tolist()]  # WMZ08 Fig. 8
     return shares

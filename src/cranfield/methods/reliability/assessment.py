@@ -10,7 +10,9 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.contrasts.comparing import check_test
-from cranfield.methods.design.planning import Bin, pair_sizes
+from cranfield.methods.design.pair_sizes import Bin, pair_sizes
+from cranfield.methods.design.planning import scales_of
+from cranfield.methods.design.target import Target, target_for
 from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, Generalisability, generalise, indicators
 from cranfield.methods.reliability.replicability import (
     Discrimination,
@@ -49,7 +51,7 @@ CITATIONS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasureReliability:
-    """One measure of one table."""
+    """One measure of one table; ``target`` is the default goal of a design, for its systems."""
 
     collection: str
     measure: str
@@ -59,6 +61,13 @@ class MeasureReliability:
     discrimination: Discrimination
     rankings: RankStability
     bins: tuple[Bin, ...]
+    target: Target
+
+    @property
+    def required_topics(self) -> int | None:
+        """The topics that the default goal requires; None where no number is enough."""
+        topics = float(self.target.topics(np.asarray(self.generalisability.squares.residual, float)))
+        return int(topics) if topics == topics else None
 
     def observed_difference(self, topics: int) -> float:
         """Dinçer (2013), Table 4: the mean difference of the closest pairs (bins of .01) for which n topics suffice."""
@@ -150,6 +159,8 @@ def _headline(whole: Reliability, each: MeasureReliability) -> list[Row]:
         row
         | {
             "target": target,
+            "difference": each.target.value,
+            "topics_for_difference": each.required_topics,
             "discriminative_power": each.discrimination.share,
             **{name: each.halves.replication.share(name) for name in ("replicated", "reversed", "opposite_sign")},
             "swap_rate": each.swaps.closed_form_overall(study.topics, paired=True),
@@ -288,7 +299,8 @@ def assess_reliability(
         power = discriminative_power(table, resamples=resamples, **tested, **mine)
         steps.next()(1, 1)
         kept = chosen_scores(table, measure, drop=drop)[1]
-        bins = tuple(pair_sizes(table.select(systems=kept), measure=measure, alpha=alpha).bins())
+        chosen = table.select(systems=kept, measures=[measure])
+        bins = tuple(pair_sizes(chosen, measure=measure, alpha=alpha).bins())
         found.append(
             MeasureReliability(
                 collection=name,
@@ -299,6 +311,7 @@ def assess_reliability(
                 discrimination=power,
                 rankings=rankings,
                 bins=bins,
+                target=target_for(len(kept), alpha=alpha, scales=scales_of(chosen)).of(measure),
             )
         )
     ahead = tuple(topics) or _ahead(found)

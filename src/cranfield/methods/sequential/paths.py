@@ -28,10 +28,11 @@ def effect_sizes(most: int, alpha: float, power: float) -> Array:
     >>> round(float(effect_sizes(100, 0.05, 0.8)[50]), 3)  # WMZ08 §3.3 prints 0.40
     0.404
     """
-    from cranfield.methods.design import detectable_difference
+    from cranfield.methods.design import Design, Goal, solve
 
     table = np.full(most + 1, np.inf)
-    table[2:] = detectable_difference(topics=np.arange(2, most + 1), alpha=alpha, power=power)
+    design = Design(topics=np.arange(2, most + 1), alpha=alpha)
+    table[2:] = solve(design, Goal("effect_size", at_least=power), "effect_size")
     table[2:] = np.where(np.isnan(table[2:]), np.inf, table[2:])
     table.flags.writeable = False
     return table

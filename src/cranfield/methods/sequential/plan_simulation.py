@@ -407,7 +407,7 @@ def _request(
     workers: int | None,
     **goal: Any,
 ) -> _Request:
-    from cranfield.methods.design import size_for_difference
+    from cranfield.methods import design
 
     if repeats < 1:
         raise RequestError(f"there must be 1 repeat or more, not {repeats}", fix="1000 is usual.")
@@ -425,9 +425,8 @@ def _request(
         Goal(difference=gap, sd=spread, first=first, **goal)
         for gap, spread in zip(sought.tolist(), guessed.tolist(), strict=True)
     ]
-    needed = size_for_difference(
-        difference=sought, sd=guessed * (1 - 1e-9), alpha=goal["alpha"], power=goal["power"]
-    ).topics
+    fixed = design.Design(alpha=goal["alpha"], spread=design.Sd(sd=guessed * (1 - 1e-9)))
+    needed = design.size(fixed, design.Goal("difference", sought, goal["power"])).topics
     end = most or max(FARTHEST_LOOK * int(needed.max()), 2 * first)
     if max(end, int(needed.max())) > MOST_TOPICS * FARTHEST_LOOK:
         raise RequestError(

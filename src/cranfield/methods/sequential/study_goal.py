@@ -12,7 +12,9 @@ from typing import Any
 
 from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
-from cranfield.methods.design.request import broadcast
+from cranfield.methods.design import Design, Sd, size
+from cranfield.methods.design.goals import Goal as DesignGoal
+from cranfield.methods.design.inputs import broadcast, parse_grid
 from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential.boundaries import SPENDING
 from cranfield.runtime import random
@@ -110,15 +112,13 @@ def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> in
     >>> fixed_topics(0.033, 0.15, 0.05, 0.8)  # WMZ08 §5.1 prints the truncated 164
     165
     """
-    from cranfield.methods.design import size_for_difference
-
-    found = size_for_difference(difference=difference, sd=sd, alpha=alpha, power=power, limit=_MOST)
-    if not found.reached:
+    needed = size(Design(alpha=alpha, spread=Sd(sd=sd)), DesignGoal("difference", difference, power), limit=_MOST)
+    if not needed.reached:
         raise RequestError(
             f"a difference of {difference:g} is not detectable at an sd of {sd:g} with any practical number of topics",
             fix="Choose a larger difference.",
         )
-    return int(found.topics)
+    return int(needed.topics)
 
 
 def _check_looks(looks: tuple[float, ...]) -> None:
@@ -146,8 +146,6 @@ def parse_looks(text: str) -> tuple[float, ...]:
     >>> parse_looks("2"), parse_looks("0.3,0.6,1")
     ((0.5, 1.0), (0.3, 0.6, 1.0))
     """
-    from cranfield.methods.design.request import parse_grid
-
     return looks_from(parse_grid(text, name="looks"))
 
 

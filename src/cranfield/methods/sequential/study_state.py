@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import InputError
+from cranfield.methods import design
 from cranfield.methods.contrasts.pairs import rounding
-from cranfield.methods.design import power_for_difference
 from cranfield.methods.sequential.groups import GroupDesign, group_design
 from cranfield.methods.sequential.plans import needed_topics
 from cranfield.methods.sequential.study_goal import Goal, TopicOrder
@@ -185,7 +185,8 @@ def achieved_power(goal: Goal, topics: int, sd: float) -> float:
     """The power of one t test on this number of topics if the observed sd is the true one; nan for an sd of 0."""
     if topics < 2 or not sd > 0:
         return float("nan")
-    return float(power_for_difference(topics=topics, difference=goal.difference, sd=sd, alpha=goal.alpha))
+    fixed = design.Design(topics=topics, alpha=goal.alpha, spread=design.Sd(sd=sd))
+    return float(design.achieved(fixed, design.Goal("difference", goal.difference)))
 
 
 def replay(steps: Iterable[Step], file: str | Path = "") -> StudyState:

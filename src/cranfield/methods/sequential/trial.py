@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.design import detectable_difference, power_for_difference, size_for_difference
+from cranfield.methods.design import Design, Goal, Sd, achieved, size, solve
 from cranfield.methods.sequential.paired_differences import complete_scores
 from cranfield.methods.sequential.study_goal import fixed_topics
 from cranfield.methods.variance.components import pair_variances
@@ -129,8 +129,10 @@ def _estimate(name: str, sd: float, sds: Array, goal: dict[str, Any]) -> Estimat
         raise RequestError("the systems of this table do not differ on any topic", fix="Give scores of other systems.")
     topics = fixed_topics(sd=sd, **goal)
     moving = np.maximum(sds, 1e-9)  # two equal systems never vary, and have all the power
-    reached = power_for_difference(topics=topics, difference=goal["difference"], sd=moving, alpha=goal["alpha"])
-    detectable = detectable_difference(topics=TABLE_1_TOPICS, sd=sd, alpha=goal["alpha"], power=goal["power"])
+    aim = Goal("difference", goal["difference"], goal["power"])
+    reached = achieved(Design(topics=topics, alpha=goal["alpha"], spread=Sd(sd=moving)), aim)
+    usual = Design(topics=TABLE_1_TOPICS, alpha=goal["alpha"], spread=Sd(sd=sd))
+    detectable = solve(usual, aim, "difference")
     return Estimate(name, sd, topics, float(np.mean(reached < goal["power"])), float(detectable))
 
 
@@ -184,11 +186,11 @@ class TrialPlan:
         """One row per trial: Fig. 3."""
         rows = []
         for row, sd in enumerate(self.sds.tolist()):
-            for at, size in enumerate(self.sizes.tolist()):
+            for at, trial in enumerate(self.sizes.tolist()):
                 rows.append(
                     {
                         "sd": sd,
-                        "trial": size,
+                        "trial": trial,
                         "upper_sd": float(self.upper[row, at]),
                         "main": int(self.main[row, at]),
                         "topics": int(self.total[row, at]),
@@ -231,14 +233,15 @@ def plan_trial(
     244
     """
     sds = np.atleast_1d(np.asarray(sd, float))
-    needed = size_for_difference(difference=difference, sd=sds, alpha=alpha, power=power).topics
+    aim = Goal("difference", difference, power)
+    needed = size(Design(alpha=alpha, spread=Sd(sd=sds)), aim).topics
     sizes = _sizes(needed) if sizes is None else np.atleast_1d(np.asarray(sizes, float))
     if (sizes < 2).any() or (sizes != np.floor(sizes)).any():
         raise RequestError("the size of a trial is a whole number of 2 or more", fix="Give sizes such as 10:100:10.")
     if not 0.5 <= confidence < 1:
         raise RequestError(f"the confidence must be from 0.5 to below 1, not {confidence:g}", fix="0.95 is usual.")
     upper = upper_limit(sds[:, np.newaxis], sizes, confidence=confidence)
-    main = size_for_difference(difference=difference, sd=upper, alpha=alpha, power=power).topics
+    main = size(Design(alpha=alpha, spread=Sd(sd=upper)), aim).topics
     total = main + sizes.astype(np.int64)
     return TrialPlan(
         difference=difference,

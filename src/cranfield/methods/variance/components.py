@@ -239,8 +239,10 @@ class PairSpread:
     """What is asked of the variances of the differences of all pairs: no more of them has to be kept.
 
     ``left_out`` is the ``percentile`` of the variances with each topic left out in turn; None of two topics.
+    ``median_sd`` is nan where not all pairs can be kept.
     """
 
+    median_sd: float
     mean_sd: float
     percentile_sd: float
     percentile: float
@@ -253,6 +255,7 @@ def pair_spread(scores: Matrix, percentile: float) -> PairSpread:
         variances = pair_variances(few)
         sds = np.sqrt(variances)
         return PairSpread(
+            median_sd=float(np.median(sds)),
             mean_sd=float(sds.mean()),
             percentile_sd=float(np.percentile(sds, percentile)),
             percentile=float(np.percentile(variances, percentile)),
@@ -265,6 +268,7 @@ def pair_spread(scores: Matrix, percentile: float) -> PairSpread:
     variances = largest.totals[[low, high]] / (n - 1)
     percentile_sd, value = (float(each[0] + share * (each[1] - each[0])) for each in (np.sqrt(variances), variances))
     return PairSpread(
+        median_sd=float("nan"),  # above the limit, only the largest pairs are kept
         mean_sd=roots / pairs.count / float(np.sqrt(n - 1)),
         percentile_sd=percentile_sd,
         percentile=value,

@@ -93,6 +93,12 @@ class VarianceEstimate:
     def question(self) -> str:
         return QUESTIONS[self.method]
 
+    def at_sd(self, name: str) -> VarianceEstimate:
+        """The same for a pair with another standard deviation of its difference, one of the parts of ``percentile``."""
+        ratio = self.parts[f"{name}_sd"] ** 2 / self.difference_variance if self.variance > 0 else 1.0
+        ends = {word: ratio * getattr(self, word) for word in ("variance", "lower", "upper")}
+        return replace(self, method=f"{name} pair", **ends)
+
 
 @dataclass(frozen=True, eq=False)
 class Variances:
@@ -248,7 +254,7 @@ class _Pilot:
         """The percentile of the variances of pairs, halved to be the variance of one system."""
         n = len(self.scores)
         pairs = pair_spread(self.scores, self.percentile)
-        parts = {"mean_sd": pairs.mean_sd, "percentile_sd": pairs.percentile_sd}
+        parts = {"median_sd": pairs.median_sd, "mean_sd": pairs.mean_sd, "percentile_sd": pairs.percentile_sd}
         value = pairs.percentile / 2  # S14 §4.1
         left_out = np.full(n, value) if pairs.left_out is None else pairs.left_out / 2
         return self._estimate("percentile", value, left_out, n - 1, parts)

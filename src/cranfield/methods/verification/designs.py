@@ -15,23 +15,23 @@ from cranfield.collection import Collection
 from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
-from cranfield.methods.design.planning import plan, plan_from_pilot
-from cranfield.methods.design.power_card import whole
-from cranfield.methods.design.replicate_design import STRUCTURES, Structure
+from cranfield.methods.design import Design as PlannedDesign
+from cranfield.methods.design import Goal, Judged, Size, achieved
+from cranfield.methods.design.inputs import whole
+from cranfield.methods.design.labels import LabelCosts, check_labels, plan_labels
+from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal, with_topics
 from cranfield.methods.design.request import Request
-from cranfield.methods.design.sample_size import Size, power_of
-from cranfield.methods.judging.label_design import LabelCosts, judged_power
-from cranfield.methods.judging.label_plan import check_labels, plan_labels
+from cranfield.methods.design.spreads import STRUCTURES, Replicated
 from cranfield.methods.names import fix_for_test
 from cranfield.methods.sharding.anova import NESTED
 from cranfield.methods.sharding.shard_models import SAMPLED, SHARD_MODELS, undefined_cells
 from cranfield.methods.variance import estimate_variance
-from cranfield.methods.variance.replicate_components import NAMES, Components
+from cranfield.methods.variance.replicate_components import NAMES
 from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
 from cranfield.scores.evaluation import score_view
-from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
+from cranfield.stats.family import ALL_PAIRS_TEST, FAMILIES
 
 # The test a user of each sizing method will run.
 TEST_OF = {
@@ -44,32 +44,6 @@ TEST_OF = {
     **{name: name for name in ("max-t", "tukey", "dunnett", "holm")},
 }
 NO_NUMBER = float("nan")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replicates:
-    """Several scores per topic of a design: their structure, the components of the variance, and their numbers."""
-
-    name: str
-    components: Components
-    items: int
-    repeats: int
-
-    @property
-    def structure(self) -> Structure:
-        return STRUCTURES[self.name]
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Replicates:
-        """From a row of ``cranfield size``."""
-        if row["replicates"] not in STRUCTURES:
-            raise ValueError(f"replicates «{row['replicates']}»")
-        components = Components(**{name: float(row[name]) for name in NAMES})
-        return cls(name=row["replicates"], components=components, items=int(row["items"]), repeats=int(row["repeats"]))
-
-    def to_dict(self) -> dict[str, Any]:
-        numbers = {"items": self.items, "repeats": self.repeats}
-        return {"replicates": self.name, **self.components.to_dict(), **numbers}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +73,7 @@ class Design:
     measure: str = ""
     judged_topics: int = 0
     judge_correlation: float = NO_NUMBER
-    replicates: Replicates | None = None
+    replicates: Replicated | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -109,7 +83,7 @@ class Design:
             "test": self.test,
             "systems": self.systems,
             **({"shards": self.shards} if self.shards > 1 else {}),
-            **({} if self.replicates is None else self.replicates.to_dict()),
+            **({} if self.replicates is None else {"replicates": self.replicates.structure, **self.replicates.numbers}),
             self.goal: self.difference,
             "variance": self.variance,
             "alpha": self.alpha,
@@ -122,11 +96,6 @@ class Design:
             ),
             "promised_power": self.promised_power,
         }
-
-
-def designs_from_sizes(sizes: Sequence[Size], *, sides: int = 2, measure: str = "") -> list[Design]:
-    """A design for every cell of a size that has a power and a number of topics."""
-    return _from_rows([row for size in sizes for row in size.to_dict()], sides, measure)
 
 
 GOALS = ("min_range", "difference", "effect_size")
@@ -152,12 +121,12 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
     if test is None:
         raise RequestError(f"no test is known for the method «{method}»", fix=f"One of: {', '.join(TEST_OF)}.")
     # Of two systems the sd of the paired difference is known: σ² is half its square, as each has its share.
-    replicates = Replicates.of(row) if row.get("replicates") else None
+    replicates = _replicated(row) if row.get("replicates") else None
     sd = row.get("sd", 1.0) if replicates is None else replicates.components.total**0.5
     variance = row["variance"] if goal == "min_range" else sd**2 / (1 if method == "unpaired" else 2)
     return Design(
         source="size",
-        test=str(test) if replicates is None else SAMPLED_TESTS.get(replicates.structure.shared, str(test)),
+        test=str(test) if replicates is None else SAMPLED_TESTS.get(replicates.kind.shared, str(test)),
         systems=int(row.get("systems", 2)),
         topics=int(row["topics"]),
         difference=float(row[goal]),
@@ -173,6 +142,14 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
         judge_correlation=float(row.get("judge_correlation", NO_NUMBER)) if row.get("judged_topics") else NO_NUMBER,
         replicates=replicates,
     )
+
+
+def _replicated(row: Mapping[str, Any]) -> Replicated:
+    """The several scores per topic of a row of ``cranfield size``."""
+    if row["replicates"] not in STRUCTURES:
+        raise ValueError(f"replicates «{row['replicates']}»")
+    components = {name: float(row[name]) for name in NAMES}
+    return Replicated(structure=row["replicates"], **components, items=int(row["items"]), repeats=int(row["repeats"]))
 
 
 SAMPLED_TESTS = {"items": SAMPLED, "repeats": NESTED}
@@ -258,54 +235,49 @@ def completed(design: Design, **given: Any) -> Design:
     return replace(design, **{name: value for name, value in given.items() if value is not None})
 
 
-def designs_from_request(request: Request, *, topics: int | None = None) -> list[Design]:
-    """The designs of ``cranfield size`` for a typed-in variance, by the method to use by default or the one named."""
-    _one_goal(request)
-    return _with_topics(plan(request)[:1], topics, request.sides, "")
+def planned_designs(request: Request, pilot: ScoreTable | None = None, *, topics: int | None = None) -> list[Design]:
+    """The designs of ``cranfield size``, with a typed-in variance or that of a pilot, by the default or named method.
+
+    With a pilot, its own number of systems unless another is named.
+    """
+    return designs_from_sizes([first_size(request, pilot)], topics=topics, sides=request.sides, measure=_measure(pilot))
 
 
-def designs_from_pilot(request: Request, pilot: ScoreTable, *, topics: int | None = None) -> list[Design]:
-    """The same with the variance from the pilot; its own number of systems unless another is named."""
-    _one_goal(request)
-    if request.min_range is not None and request.systems is None:
-        request = replace(request, systems=(len(pilot.systems),))
-    found = plan_from_pilot(request, estimate_variance(pilot))
-    return _with_topics([found[0].size], topics, request.sides, pilot.measures[0])
+def first_size(request: Request, pilot: ScoreTable | None) -> Size:
+    """The topics by the default method, for the one goal that a design is verified for."""
+    goals = request.goals or ["difference"]
+    if len(goals) != 1 or goals[0] not in GOALS:
+        raise RequestError(
+            "a design is verified for one thing to find", fix="Name `min_range` (with `systems`), or `difference`."
+        )
+    if pilot is None:
+        return plan(request)[0]
+    return plan_from_pilot(request, estimate_variance(pilot), scales_of(pilot))[0].size
+
+
+def designs_from_sizes(
+    sizes: Sequence[Size], *, topics: int | None = None, sides: int = 2, measure: str = ""
+) -> list[Design]:
+    """A design for every cell of a size that has a power, with its number of topics or another."""
+    if topics is not None:
+        sizes = [
+            replace(
+                size,
+                topics=np.full_like(size.topics, topics),
+                reached=size.reached | True,
+                achieved=with_topics(size, topics, sides),
+            )
+            for size in sizes
+        ]
+    return _from_rows([row for size in sizes for row in size.to_dict()], sides, measure)
+
+
+def _measure(pilot: ScoreTable | None) -> str:
+    return "" if pilot is None else pilot.measures[0]
 
 
 PLANNED = {"tukey-permutation": "tukey"}
 """Tests that are planned for as another one: Tukey's by permutation has Tukey's critical values, but for chance."""
-
-
-def pair_designs(
-    request: Request, test: str, pilot: ScoreTable | None = None, *, topics: int | None = None
-) -> list[Design]:
-    """Designs for one pair among the systems of a request (a pilot's, unless it says) under a test of all of them."""
-    request = replace(request, test=PLANNED.get(test, test))
-    if pilot is None:
-        made = designs_from_request(request, topics=topics)
-    else:
-        made = designs_from_pilot(request, pilot, topics=topics)
-    return [replace(each, test=test) for each in made]
-
-
-def _one_goal(request: Request) -> None:
-    if len(request.goals) != 1 or request.goals[0] not in ("min_range", "difference", "effect_size"):
-        raise RequestError(
-            "a design is verified for one thing to find", fix="Name `min_range` (with `systems`), or `difference`."
-        )
-
-
-def _with_topics(sizes: Sequence[Size], topics: int | None, sides: int, measure: str) -> list[Design]:
-    if topics is None:
-        return designs_from_sizes(sizes, sides=sides, measure=measure)
-    found = [replace(size, topics=np.full_like(size.topics, topics), reached=size.reached | True) for size in sizes]
-    found = [replace(size, achieved=power_of(size.method, topics, **_inputs(size))) for size in found]
-    return designs_from_sizes(found, sides=sides, measure=measure)
-
-
-def _inputs(size: Size) -> dict[str, Any]:
-    return {name: values for name, values in size.inputs.items() if name != "power"}
 
 
 def sharded_designs(
@@ -388,6 +360,10 @@ class DesignRequest:
         if self.design is not None:
             made = [self._filled(each, pilot) for each in self._read()]
             return [each for each in made if _is_for(each, pilot)]
+        if not {"min_range", "difference"} & set(self.grids):
+            request = with_default_goal(self._request(), None if pilot is None else scales_of(pilot))
+            if request.difference is not None:
+                return replace(self, grids={**self.grids, "difference": request.difference}).designs(pilot)
         if self.costs is not None:
             return self._judged(pilot, self.costs)
         if self.models or (pilot is not None and pilot.shards):
@@ -397,7 +373,8 @@ class DesignRequest:
         if "difference" in self.grids and self._tests_pairs(pilot):
             test = self.test or ALL_PAIRS_TEST
             self._refuse(TITLES[test], variance=True, one_sided=True, method=True)
-            return pair_designs(request, test, pilot, topics=self.topics)
+            request = replace(request, test=PLANNED.get(test, test))
+            return [replace(each, test=test) for each in planned_designs(request, pilot, topics=self.topics)]
         return self._of_formula(request, pilot)
 
     def _judged(self, pilot: ScoreTable | None, costs: LabelCosts) -> list[Design]:
@@ -406,20 +383,17 @@ class DesignRequest:
             raise RequestError("a design with shards has no judge", fix="Leave one of them out.")
         self._refuse("a design with a judge", variance=True, method=True)
         request = replace(self._request(), test=self.test)
-        _one_goal(request)
         check_labels(request)
-        measure = "" if pilot is None else pilot.measures[0]
-        sizes = plan(request)[:1] if pilot is None else [plan_from_pilot(request, estimate_variance(pilot))[0].size]
-        rs = self.judge_correlation or ()
+        size, rs = first_size(request, pilot), self.judge_correlation or ()
         if self.topics is None:
-            found = plan_labels(sizes, rs, costs, sides=self.sides)
-            return _from_rows([row for each in found for row in each.to_dict()], self.sides, measure)
+            plans = plan_labels([size], rs, costs, sides=self.sides)
+            return _from_rows([row for each in plans for row in each.to_dict()], self.sides, _measure(pilot))
         if costs.judged_topics is None:
             raise RequestError(
                 "the number of topics that the model labels is missing", fix="Add `judged_topics=200`, for instance."
             )
-        made = _with_topics(sizes, self.topics, self.sides, measure)
-        return [_among(each, costs.judged_topics, r) for each, r in product(made, rs)]
+        designs = designs_from_sizes([size], topics=self.topics, sides=self.sides, measure=_measure(pilot))
+        return [_among(each, costs.judged_topics, r) for each, r in product(designs, rs)]
 
     def _of_formula(self, request: Request, pilot: ScoreTable | None) -> list[Design]:
         """For a range of systems, or for two systems."""
@@ -430,11 +404,7 @@ class DesignRequest:
             request = replace(request, systems=None, method=request.method or "t")  # one pair, whatever the pilot has
         else:
             self._refuse("a range", sd=True, one_sided=True)
-        if pilot is None:
-            made = designs_from_request(request, topics=self.topics)
-        else:
-            made = designs_from_pilot(request, pilot, topics=self.topics)
-        return [completed(each, test=self.test) for each in made]
+        return [completed(each, test=self.test) for each in planned_designs(request, pilot, topics=self.topics)]
 
     def _request(self) -> Request:
         flags: dict[str, Any] = {name: tuple(values) for name, values in self.grids.items()}
@@ -445,7 +415,7 @@ class DesignRequest:
         if self.test is not None:
             if self.test not in TITLES:
                 raise RequestError(f"there is no test «{self.test}»", fix=fix_for_test(self.test, TITLES))
-            return self.test in LEVELS or self.test in PLANNED
+            return self.test in FAMILIES or self.test in PLANNED
         if self.sides == 1 or self.method is not None:
             return False
         systems = self.grids.get("systems", () if pilot is None else (len(pilot.systems),))
@@ -478,7 +448,7 @@ class DesignRequest:
 
     def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
         """What a file left open: the test, the topics, and for shards what is to be found."""
-        if design.replicates is not None and design.replicates.structure.shared and self.test is not None:
+        if design.replicates is not None and design.replicates.kind.shared and self.test is not None:
             what = "`test` has no effect on a design whose replicates are a sample"
             raise NoEffectError(what, parameter="test", fix=f"It is {TITLES[design.test]}.")
         if design.source != "shards":
@@ -529,10 +499,18 @@ class DesignRequest:
 
 def _among(design: Design, judged_topics: int, correlation: float) -> Design:
     """A design whose topics are among those that a judge labels."""
-    level = design.alpha if design.test == "t" else float(LEVELS[design.test](design.alpha, design.systems, np.inf))
     n, sd = min(design.topics, judged_topics), (2 * design.variance) ** 0.5
-    power = judged_power(max(4, n), judged_topics, design.difference, sd, correlation, level, sides=design.sides)
-    return replace(design, judged_topics=judged_topics, judge_correlation=correlation, promised_power=float(power))
+    spread = Judged(sd=sd, judge_correlation=correlation, judged_topics=judged_topics)
+    planned = PlannedDesign(
+        topics=max(4, n),
+        systems=design.systems,
+        test=design.test,
+        alpha=design.alpha,
+        sides=design.sides,
+        spread=spread,
+    )
+    power = float(achieved(planned, Goal("difference", design.difference)))
+    return replace(design, judged_topics=judged_topics, judge_correlation=correlation, promised_power=power)
 
 
 def _is_for(design: Design, pilot: ScoreTable | None) -> bool:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import NoEffectError, RequestError
+from cranfield.methods.design.labels import FEWEST, LABEL_TESTS
 from cranfield.methods.judging.estimators import JudgedScores
-from cranfield.methods.judging.label_design import FEWEST
-from cranfield.methods.judging.label_plan import LABEL_TESTS
 from cranfield.methods.simulation.simulator import fit_simulator
 from cranfield.methods.verification.batch_tests import (
     RESIDUAL,
@@ -296,9 +295,9 @@ def verify(
     workers
         Number of threads; the result does not depend on it.
 
-    >>> from cranfield.methods.design import size_for_difference
-    >>> from cranfield.methods.verification import designs_from_sizes
-    >>> design = designs_from_sizes([size_for_difference(difference=0.05, sd=0.15)])[0]
+    >>> from cranfield.methods.design.request import Request
+    >>> from cranfield.methods.verification import planned_designs
+    >>> design = planned_designs(Request(difference=[0.05], sd=[0.15]))[0]
     >>> found = verify(design, collections=2000, search=False)
     >>> found.design.topics, abs(found.power.rate - 0.8) < 0.03, abs(found.error.rate - 0.05) < 0.02
     (73, True, True)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.methods.design.spreads import Replicated
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.simulation.dependence import GaussianCopula, RowCopula, VineCopula
 from cranfield.methods.simulation.marginals import Marginal, move
 from cranfield.methods.simulation.simulator import MarginTable, Simulator
 from cranfield.methods.variance.components import squares
-from cranfield.methods.verification.designs import Replicates
 from cranfield.types import Array
 
 Random = np.random.Generator
@@ -69,28 +69,34 @@ class ReplicateWorld:
 
     systems: int
     difference: float
-    replicates: Replicates
+    replicates: Replicated
     title: str = "normal scores with replicates"
 
     @property
+    def counts(self) -> tuple[int, int]:
+        """Items of a unit, and repeats of an item."""
+        return int(self.replicates.items), int(self.replicates.repeats)
+
+    @property
     def columns(self) -> int:
-        return self.systems * self.replicates.items * self.replicates.repeats
+        items, repeats = self.counts
+        return self.systems * items * repeats
 
     def cast(self, rng: Random, collections: int) -> Array:
         """The effects of what all units share, collections × systems × items or repeats."""
-        shared = self.replicates.structure.shared
-        levels = getattr(self.replicates, shared) if shared else 1
+        shared = self.replicates.kind.shared
+        levels = int(getattr(self.replicates, shared)) if shared else 1
         sd = np.sqrt(self.replicates.components.shared_variance / 2)
         return np.asarray(sd * rng.standard_normal((collections, self.systems, levels)))
 
     def scores(self, rng: Random, cast: Array, topics: int) -> tuple[Array, Array]:
-        shape, units = (topics, len(cast), self.systems), (self.replicates.items, self.replicates.repeats)
+        shape, counts = (topics, len(cast), self.systems), self.counts
         names = ("between", "within", "repeat_variance")
         between, within, repeat = (np.sqrt(getattr(self.replicates.components, name) / 2) for name in names)
-        whole = repeat * rng.standard_normal((*shape, *units))
-        whole += within * rng.standard_normal((*shape, units[0], 1))
+        whole = repeat * rng.standard_normal((*shape, *counts))
+        whole += within * rng.standard_normal((*shape, counts[0], 1))
         # Means over what the test does not keep apart.
-        averaged = {"items": 4, "repeats": 3}.get(self.replicates.structure.shared, (3, 4))
+        averaged = {"items": 4, "repeats": 3}.get(self.replicates.kind.shared, (3, 4))
         equal = whole.mean(axis=averaged).reshape(*shape, -1) + cast
         equal += between * rng.standard_normal((*shape, 1))
         return equal + best_and_worst(self.systems, self.difference)[:, np.newaxis], equal

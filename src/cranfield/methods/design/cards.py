@@ -1,8 +1,8 @@
-"""The power card of a collection: detectable differences, for all pairs and for one pair, and its curves."""
+"""Power cards: what a number of topics detects between all pairs and one pair, with its curves and gates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -11,25 +11,23 @@ from typing import Any, Protocol
 import numpy as np
 
 from cranfield.errors import Caution, NoEffectError, RequestError
-from cranfield.methods.design.formulas import SHARED
+from cranfield.methods.design.formulas import SHARED, Design
+from cranfield.methods.design.goals import DEFAULT_DIFFERENCE, SIZED_GOALS, Goal, Scale, check_scale, default_difference
+from cranfield.methods.design.inputs import broadcast, whole
 from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
-from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request, broadcast
-from cranfield.methods.design.request import whole as whole
-from cranfield.methods.design.sample_size import (
-    detectable_difference,
-    detectable_range,
-    power_for_difference,
-    sensitivity_with,
-    significant_difference,
-    width_with,
-)
+from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
+from cranfield.methods.design.solver import achieved, significant_difference, solve
+from cranfield.methods.design.spreads import Clustered, Sd, Spread
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_test
 from cranfield.methods.variance import Variances
+from cranfield.methods.variance.estimates import MeanVariance
 from cranfield.stats.family import ALL_PAIRS_TEST
+from cranfield.types import Array
 
 MOST_CARDS = 1000
 _ROUNDING = 1e-18  # of the variance of scores: what is no larger is 0
 NONE = float("nan")
+Values = Sequence[float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +39,7 @@ class Card:
     (paired t test). ``significant_difference`` is the smallest observed difference that is significant, for a pair of
     average variance where the test has a standard error for each pair; a true difference of that size is significant
     half of the time. ``variance`` is σ² of one system's scores, nan if unknown, and ``sd`` the standard deviation of
-    paired differences.
+    paired differences. Topics in clusters or strata, or with weights, are worth ``effective_topics``.
     """
 
     measure: str
@@ -66,9 +64,30 @@ class Card:
     width: float
     sensitivity: float
     difference_sensitivity: float
+    spread: Spread
+    clusters: float | None = None
+    design_effect: float = NONE
+    effective_topics: float = NONE
 
     def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "design": self.design}
+        own = {"units": self.units, "unit_sd": self.unit_sd} if self.is_clustered else {}
+        apart = () if self.is_clustered else ("clusters", "design_effect", "effective_topics")
+        row = {name: value for name, value in vars(self).items() if name not in ("spread", *apart)}
+        return row | own | {"design": self.design}
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether topics are not independent, or count unequally."""
+        return isinstance(self.spread, Clustered)
+
+    @property
+    def units(self) -> int:
+        """The independent means that the topics are worth: as many, with ``unit_sd``, have the same variance."""
+        return int(self.spread.independent(np.asarray(float(self.topics)))[0])
+
+    @property
+    def unit_sd(self) -> float:
+        return float(self.spread.independent(np.asarray(float(self.topics)))[1])
 
     @property
     def design(self) -> str:
@@ -85,29 +104,42 @@ class Card:
         """Whether the card is for all pairs of several systems."""
         return self.test != "t" and self.systems > 2
 
+    def designs(self, test: str | None = None, topics: Any = None) -> Design:
+        """Its design, under another test or with other numbers of topics."""
+        return Design(
+            topics=self.topics if topics is None else topics,
+            systems=self.systems,
+            test=test or self.test,
+            alpha=self.alpha,
+            spread=self.spread,
+        )
+
     def power_for(self, difference: float, test: str) -> float:
         """The power for a difference under a test."""
-        family: dict[str, Any] = {} if test == "t" else {"systems": self.systems, "test": test}
-        return float(
-            power_for_difference(topics=self.topics, difference=difference, sd=self.sd, alpha=self.alpha, **family)
-        )
+        if self.is_clustered and test not in CLUSTER_TESTS:
+            raise _no_cluster_test(test)
+        return float(achieved(self.designs(test), Goal("difference", difference)))
 
     def sentence(self) -> str:
         """Return the conclusion in sentences."""
         name = f"{self.measure}: " if self.measure else ""
+        return name + (self._of_clusters() if self.is_clustered else self._of_topics())
+
+    def _of_topics(self) -> str:
+        level = f"with power {self.power:g} at α = {self.alpha:g}"
         if not self.is_family:
             return (
-                f"{name}{self.topics} topics detect a difference of {self.pair_detectable_difference:.3f} between two "
-                f"systems named in advance with power {self.power:g} at α = {self.alpha:g} (paired t test; "
-                f"{self.design}), and one of {self.difference:g} with power {self.pair_power:.2f}. "
-                "A smaller difference that is not significant has not been ruled out."
+                f"{self.topics} topics detect a difference of {self.pair_detectable_difference:.3f} between two "
+                f"systems named in advance {level} (paired t test; {self.design}), and one of {self.difference:g} with "
+                f"power {self.pair_power:.2f}. A smaller difference that is not significant has not been ruled out."
             )
+        test = TEST_LABELS[self.test]
         return (
-            f"{name}{self.topics} topics detect a difference of {self.detectable_difference:.3f} between two of "
-            f"{self.systems} systems with power {self.power:g} at α = {self.alpha:g} ({TEST_LABELS[self.test]}; "
+            f"{self.topics} topics detect a difference of {self.detectable_difference:.3f} between two of "
+            f"{self.systems} systems {level} ({test}; "
             f"{self.design}), and one of {self.pair_detectable_difference:.3f} between two named in advance (paired t "
             f"test); a difference of {self.difference:g} is detected with power {self.achieved_power:.2f} "
-            f"({TEST_LABELS[self.test]}) or {self.pair_power:.2f} (paired t test of a pair named in advance). "
+            f"({test}) or {self.pair_power:.2f} (paired t test of a pair named in advance). "
             f"{self._threshold()}; a true difference of that size is significant only half of the time, so the "
             "detectable one is larger. A smaller difference that is not significant has not been ruled out."
         )
@@ -122,6 +154,20 @@ class Card:
             f"{own if self.has_own_errors else 'An observed difference of'} {size} ({TEST_LABELS[self.test]}; {tukey})"
         )
 
+    def _of_clusters(self) -> str:
+        inside = "" if self.clusters is None else f" in {self.clusters:,.0f} clusters"
+        among, pair = "two systems named in advance", ""
+        if self.is_family:
+            among = f"two of {self.systems} systems"
+            pair = f", and one of {self.pair_detectable_difference:.3f} between two named in advance (paired t test)"
+        return (
+            f"{self.topics} topics{inside} detect a difference of {self.detectable_difference:.3f} between "
+            f"{among} with power {self.power:g} at α = {self.alpha:g} ({TEST_LABELS[self.test]}, robust standard "
+            f"errors){pair}; a difference of {self.difference:g} is detected with power {self.achieved_power:.2f}. "
+            f"The design effect is {self.design_effect:.2f}: they are worth {self.effective_topics:,.0f} independent "
+            "topics. A smaller difference that is not significant has not been ruled out."
+        )
+
 
 def make_card(
     *,
@@ -131,18 +177,24 @@ def make_card(
     correlation: float = NONE,
     systems: int = 2,
     test: str | None = None,
-    difference: float = 0.05,
+    difference: float = DEFAULT_DIFFERENCE,
     alpha: float = 0.05,
     power: float = 0.8,
     measure: str = "",
+    spread: Spread | None = None,
+    own: Spread | None = None,
 ) -> Card:
-    """Return the card of ``topics`` topics. The range of m systems is for shared topics, with the residual sd²/2."""
+    """Return the card of ``topics`` topics; ``own`` is the spread of one system's scores.
+
+    The range of m systems is for shared topics, with the residual sd²/2.
+    """
     chosen = test or (ALL_PAIRS_TEST if systems > 2 else "t")
     if chosen not in PLANNED_TEST_TITLES:
         raise RequestError(f"there is no test «{chosen}»", fix=fix_for_test(chosen, PLANNED_TEST_TITLES))
-    given: dict[str, Any] = {"topics": topics, "sd": sd, "alpha": alpha}
-    family: dict[str, Any] = {} if chosen == "t" else {"systems": systems, "test": chosen}
-    tukey: dict[str, Any] = {"systems": systems, "test": "tukey"}
+    spread, goal = spread or Sd(sd=sd), Goal("difference", difference, power)
+    own = own or (Sd(sd=variance**0.5) if variance == variance else None)
+    design = Design(topics=topics, systems=systems, test=chosen, alpha=alpha, spread=spread)
+    pair, tukey, means = (replace(design, test=name) for name in ("t", "tukey", "blocked"))
     return Card(
         measure=measure,
         topics=topics,
@@ -154,28 +206,20 @@ def make_card(
         alpha=alpha,
         power=power,
         difference=difference,
-        achieved_power=float(power_for_difference(difference=difference, **given, **family)),
-        detectable_difference=float(detectable_difference(power=power, **given, **family)),
-        significant_difference=float(significant_difference(systems=systems, test=chosen, **given)),
-        tukey_power=float(power_for_difference(difference=difference, **given, **tukey)),
-        tukey_detectable_difference=float(detectable_difference(power=power, **given, **tukey)),
-        tukey_significant_difference=float(significant_difference(**given, **tukey)),
-        pair_power=float(power_for_difference(difference=difference, **given)),
-        pair_detectable_difference=float(detectable_difference(power=power, **given)),
-        detectable_range=float(
-            detectable_range(
-                topics=topics, systems=systems, variance=sd**2 / 2, alpha=alpha, power=power, method="blocked"
-            )
-        ),
-        width=float(width_with(**given)),
-        sensitivity=NONE
-        if variance != variance
-        else float(sensitivity_with(topics=topics, sd=variance**0.5, alpha=alpha)),
-        difference_sensitivity=float(sensitivity_with(**given)),
+        achieved_power=float(achieved(design, goal)),
+        detectable_difference=float(solve(design, goal, "difference")),
+        significant_difference=float(significant_difference(design)),
+        tukey_power=float(achieved(tukey, goal)),
+        tukey_detectable_difference=float(solve(tukey, goal, "difference")),
+        tukey_significant_difference=float(significant_difference(tukey)),
+        pair_power=float(achieved(pair, goal)),
+        pair_detectable_difference=float(solve(pair, goal, "difference")),
+        detectable_range=float(solve(means, Goal("min_range", at_least=power), "min_range")),
+        width=float(achieved(pair, Goal("width", at_least=None))),
+        sensitivity=NONE if own is None else float(achieved(replace(pair, spread=own), Goal("sensitivity"))),
+        difference_sensitivity=float(achieved(pair, Goal("sensitivity"))),
+        spread=spread,
     )
-
-
-Values = Sequence[float]
 
 
 def cards_from_grid(
@@ -199,26 +243,26 @@ def cards_from_grid(
     if systems is None and test not in (None, "t"):
         raise RequestError(f"the test {test} needs the number of systems", fix="Add `systems=10`, for instance.")
     spreads = _spreads(variance, correlation, sd)
-    axes = (topics, systems or (2,), spreads, difference or (0.05,), alpha or (0.05,), power or (0.8,))
+    axes = (topics, systems or (2,), spreads, difference or (DEFAULT_DIFFERENCE,), alpha or (0.05,), power or (0.8,))
     if (count := prod(map(len, axes))) > MOST_CARDS:
         raise RequestError(
             f"the grid has {count:,} designs, and the power of {MOST_CARDS:,} at most is shown",
             fix="Give fewer values.",
         )
+    names = ("difference", "alpha", "power")
     return [
         make_card(
             topics=whole(n, "topics"),
             systems=whole(m, "systems"),
-            variance=spread[0],
-            correlation=spread[1],
-            sd=spread[2],
             test=test,
-            difference=gap,
-            alpha=level,
-            power=target,
+            **_named(("variance", "correlation", "sd", *names), (*spread, *rest)),
         )
-        for n, m, spread, gap, level, target in product(*axes)
+        for n, m, spread, *rest in product(*axes)
     ]
+
+
+def _named(names: Sequence[str], values: Sequence[float]) -> dict[str, Any]:
+    return dict(zip(names, values, strict=True))
 
 
 def _spreads(
@@ -241,11 +285,14 @@ def _spreads(
 def cards_from_pilot(
     variances: Variances,
     *,
+    scales: Mapping[str, Scale] | None = None,
+    estimate: str | None = None,
     topics: Values | None = None,
     systems: Values | None = None,
     variance: Values | None = None,
     correlation: Values | None = None,
     sd: Values | None = None,
+    difference: Values | None = None,
     small_pilot: bool = False,
     **options: Any,
 ) -> list[Card]:
@@ -254,33 +301,109 @@ def cards_from_pilot(
         raise RequestError(
             "the variance comes from the scores", fix="Leave out `variance`, `sd` and `correlation`, or the scores."
         )
-    found: list[Card] = []
-    for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
-        residual, within = variances.get("residual", measure=measure), variances.get("within", measure=measure)
-        if residual.difference_variance <= _ROUNDING * within.variance:
+    cards: list[Card] = []
+    for measure in dict.fromkeys(each.measure for each in variances.estimates):
+        chosen = variances.get(estimate or "residual", measure=measure)
+        within = variances.get("within", measure=measure)
+        if chosen.difference_variance <= _ROUNDING * within.variance:
             what = f"the differences of {measure} do not vary over topics, so that no power can be computed"
             raise RequestError(what, fix="Check that the scores are those of different systems.")
-        check_pilot(residual, insisted=small_pilot)
+        check_pilot(chosen.topics, insisted=small_pilot)
         mine = cards_from_grid(
-            topics=topics or [residual.topics],
-            systems=systems or [residual.systems],
+            topics=topics or [chosen.topics],
+            systems=systems or [chosen.systems],
             variance=[within.variance],
-            sd=[residual.difference_variance**0.5],
+            sd=[chosen.difference_variance**0.5],
+            difference=difference or [default_difference((scales or {}).get(measure, Scale()))],
             **options,
         )
-        found += [replace(card, measure=measure) for card in mine]
-    return found
+        cards += [replace(card, measure=measure) for card in mine]
+    return cards
 
 
 def card_cautions(cards: Sequence[Card], variances: Variances | None) -> tuple[Caution, ...]:
     """Return the warnings about cards: a small pilot, or an unknown correlation."""
     if variances is not None:
         measures = dict.fromkeys(card.measure for card in cards)
-        return tuple(
-            caution for measure in measures for caution in pilot_caution(variances.get("residual", measure=measure))
-        )
+        topics = {measure: variances.get("residual", measure=measure).topics for measure in measures}
+        return tuple(caution for measure in measures for caution in pilot_caution(topics[measure], measure))
     assumed = {card.correlation for card in cards} == {0.0, TYPICAL_CORRELATION}
     return (correlation_caution(),) if assumed else ()
+
+
+def goal_cautions(cards: Sequence[Card], scales: Mapping[str, Scale] | None) -> tuple[Caution, ...]:
+    """What is to be said of differences on another scale than that of the scores or of their sd."""
+    cautions: list[Caution] = []
+    for card in cards:
+        cautions += check_scale("difference", [card.difference], [card.sd], (scales or {}).get(card.measure))
+    return tuple(dict.fromkeys(cautions))
+
+
+# --- topics in clusters or strata, or with weights
+
+CLUSTER_TESTS = ("holm", "t")
+"""What a comparison of topics with clusters, strata or weights can be planned for."""
+
+
+def _no_cluster_test(test: str) -> RequestError:
+    return RequestError(
+        f"topics with clusters, strata or weights are not compared by the test {test}",
+        fix=f"Choose one of: {', '.join(CLUSTER_TESTS)}.",
+    )
+
+
+def cluster_cards(
+    moments: MeanVariance,
+    *,
+    measure: str,
+    topics: Values | None = None,
+    systems: Values | None = None,
+    difference: Values,
+    alpha: Values,
+    power: Values,
+    test: str | None = None,
+) -> list[Card]:
+    """A card for every combination; other numbers of topics are in clusters of the same sizes."""
+    if test not in (None, *CLUSTER_TESTS):
+        raise _no_cluster_test(str(test))
+    names = ("difference", "alpha", "power")
+    return [
+        _cluster_card(
+            moments,
+            whole(n, "topics"),
+            measure=measure,
+            systems=whole(m, "systems"),
+            test=test or ("holm" if m > 2 else "t"),
+            **_named(names, rest),
+        )
+        for n, m, *rest in product(topics or (moments.topics,), systems or (moments.systems,), difference, alpha, power)
+    ]
+
+
+def _cluster_card(moments: MeanVariance, topics: int, **asked: Any) -> Card:
+    known = {"df": moments.df, "pilot_topics": moments.topics}
+    card = make_card(
+        topics=topics,
+        sd=moments.sd,
+        variance=moments.within,
+        spread=Clustered(variance=moments.variance, **known),
+        own=Clustered(variance=moments.own, **known),
+        **asked,
+    )
+    none: dict[str, Any] = {
+        name: NONE for name in vars(card) if name.startswith("tukey_")
+    }  # nobody compares them by Tukey's test
+    effect, clusters = moments.design_effect, moments.clusters
+    return replace(
+        card,
+        **none,
+        clusters=None if clusters is None else clusters * topics / moments.topics,
+        design_effect=effect,
+        effective_topics=topics / effect if effect > 0 else NONE,
+    )
+
+
+# --- gates
 
 
 class Gated(Protocol):
@@ -332,7 +455,9 @@ def parse_gate(text: str) -> Gate:
     return Gate(numbers["difference"], numbers.get("power", 0.8), test)
 
 
-AXES = (*GOALS, "systems", "variance", "correlation", "sd", "alpha", "power")
+# --- curves
+
+AXES = (*SIZED_GOALS, "systems", "variance", "correlation", "sd", "alpha", "power")
 REACH = 2.5  # factor by which the input is decreased and increased
 POINTS = 20  # to either side
 
@@ -340,8 +465,8 @@ POINTS = 20  # to either side
 def curve_through(request: Request, axis: str | None = None) -> Request:
     """Vary ``axis`` (by default the first goal) of a request around its value; a grid is left unchanged.
 
-    >>> found = curve_through(Request(systems=[10], min_range=[0.1], variance=[0.053]))
-    >>> len(found.min_range), 0.1 in found.min_range
+    >>> curve = curve_through(Request(systems=[10], min_range=[0.1], variance=[0.053]))
+    >>> len(curve.min_range), 0.1 in curve.min_range
     (41, True)
     """
     if any(len(getattr(request, name) or ()) > 1 for name in AXES):
@@ -372,19 +497,18 @@ def _around(name: str, value: float, *, floor: float) -> list[float]:
     return sorted({value, *(float(value * factor) for factor in factors if value * factor < most)})
 
 
-def card_curves(
-    *, topics: int, sd: float, systems: int = 2, test: str = "t", alpha: float = 0.05, power: float = 0.8
-) -> tuple[Sequence[int], dict[str, list[float]]]:
-    """Cards for numbers of topics around ``topics``: Sakai (2014), Fig. 3."""
+def card_curves(card: Card) -> tuple[list[int], dict[str, list[float]]]:
+    """What numbers of topics around those of a card detect: Sakai (2014), Fig. 3."""
+    topics = card.topics
     around = np.unique(np.maximum(3, np.geomspace(max(3, topics / 4), topics * 4, POINTS).round()).astype(int))
     around = np.union1d(around, [topics])
-    n = around.astype(float)
-    ranges = detectable_range(topics=n, systems=systems, variance=sd**2 / 2, alpha=alpha, power=power, method="blocked")
-    family: dict[str, Any] = {} if test == "t" else {"systems": systems, "test": test}
-    found = {
-        "detectable_range": ranges,
-        "detectable_difference": detectable_difference(topics=n, sd=sd, alpha=alpha, power=power, **family),
-        "pair_detectable_difference": detectable_difference(topics=n, sd=sd, alpha=alpha, power=power),
-        "width": width_with(topics=n, sd=sd, alpha=alpha),
+    goal = Goal("difference", at_least=card.power)
+    pair = card.designs("t", around)
+    curves: dict[str, Array] = {
+        "detectable_range": solve(card.designs("blocked", around), Goal("min_range", at_least=card.power), "min_range"),
+        "detectable_difference": solve(card.designs(topics=around), goal, "difference"),
+        "pair_detectable_difference": solve(pair, goal, "difference"),
+        "width": achieved(pair, Goal("width", at_least=None)),
+        "difference_sensitivity": achieved(pair, Goal("sensitivity")),
     }
-    return around.tolist(), {name: np.asarray(values).tolist() for name, values in found.items()}
+    return around.tolist(), {name: values.tolist() for name, values in curves.items()}
