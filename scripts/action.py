@@ -14,6 +14,7 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, RequestError, speak, visible
+from cranfield.questions import find_question
 from cranfield.rendering.document import spoken, warning_lines
 from cranfield.rendering.output_formats import markdown_text, to_json, to_markdown
 
@@ -117,7 +118,7 @@ def main() -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # as runners read it
     try:
         try:
-            result = cf.compare(**request())
+            result: cf.ComparisonResult = find_question("compare").ask(**request())  # by the names of flags
         except CranfieldError as error:
             return refuse(error)
         return report(result)

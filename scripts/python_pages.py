@@ -59,6 +59,7 @@ NAMES = {  # of packages that are one file, or whose public names come from seve
 QUESTIONS = {
     module: [name for name in MODULES if MODULES[name] == module] for module in dict.fromkeys(MODULES.values())
 }
+GROUPS = [name for name in cranfield.__all__ if cranfield._HOME[name] == "questions.groups"]
 MORE = {  # public names in a file of their own
     "methods.design": {
         "target": ["Target"],
@@ -69,7 +70,7 @@ MORE = {  # public names in a file of their own
         "labels": ["Correlation", "LabelCosts", "LabelDesign", "cheapest_labels", "plan_labels"],
     },
     "methods.contrasts": {"gates": ["GateVerdict"]},
-    "questions": {module: [*names, *_results(names)] for module, names in QUESTIONS.items()},
+    "questions": {module: [*names, *_results(names)] for module, names in QUESTIONS.items()} | {"groups": GROUPS},
     "rendering": {
         "document": ["Column", "Document", "Table"],
         "terminal": ["print_document"],
@@ -102,6 +103,11 @@ def python_page() -> str:
         "themselves in a notebook. Errors are "
         "{py:obj}`CranfieldError <cranfield.errors.CranfieldError>`, with the problem, its place and the remedy. "
         "Importing `cranfield` is fast; a name is loaded when it is first used.\n",
+        "Parameters that belong together are one argument, an object or a dict: "
+        "`cf.size(difference=0.05, sd=0.15, judge=cf.Judge(correlation=0.6, cost=0.1))` is the same as "
+        '`judge={"correlation": 0.6, "cost": 0.1}`. On the command line, in a project file, in the address of a page '
+        "and for language models its fields are flags of their own (`--judge-correlation`, `judge_correlation`), as in "
+        "`inputs`. What has no effect beside the other values is refused everywhere in the same words.\n",
         "## Names of `cranfield`\n",
         "| name | what it is |",
         "|---|---|",

@@ -40,7 +40,7 @@ def board() -> cf.LeaderboardResult:
     scores = table(12, 9)
     values = scores.values.copy()
     values[0, 0, 3] = np.nan
-    return cf.leaderboard(scores.replaced(values=values), resamples=500)
+    return cf.leaderboard(scores.replaced(values=values), resampling={"resamples": 500})
 
 
 def opened(browser: str, page: str, folder: Path) -> tuple[str, str]:
@@ -160,7 +160,7 @@ def test_pressing_a_head_sorts_and_typing_filters(browser: str, board: cf.Leader
 
 def test_names_with_markup_do_nothing(browser: str, tmp_path: Path) -> None:
     names = ("<script>document.title = 'taken'</script>", "<img src=x onerror=\"document.title = 'taken'\">", "plain")
-    page = to_page(cf.leaderboard(table(9, 3, names), resamples=100))
+    page = to_page(cf.leaderboard(table(9, 3, names), resampling={"resamples": 100}))
     document, log = opened(browser, page, tmp_path)
     assert console(log) == []
     assert "<title>taken" not in document
@@ -168,6 +168,6 @@ def test_names_with_markup_do_nothing(browser: str, tmp_path: Path) -> None:
 
 
 def test_a_board_of_200_systems_on_50_tasks_is_small() -> None:
-    page = to_page(cf.leaderboard(table(50, 200), test="tukey", resamples=100))
+    page = to_page(cf.leaderboard(table(50, 200), test="tukey", resampling={"resamples": 100}))
     assert len(page.encode()) < 1_500_000
     assert page.count("<tr") > 200

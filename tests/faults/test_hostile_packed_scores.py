@@ -239,7 +239,7 @@ def made(change: Callable[[Made], None], folder: Path) -> str:
 def use(file: str) -> tuple[tuple[str, ...], bytes]:
     """Everything that is in it."""
     table = read_scores(file)
-    cf.variance(table, missing="zero")
+    cf.variance(table, source={"missing": "zero"})
     return table.topics, table.values.tobytes()
 
 

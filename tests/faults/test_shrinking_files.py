@@ -36,7 +36,7 @@ READERS = {
     "wide.parquet": "cf.pack({name!r}, out='packed-again.cran')",
     "trec_eval.txt": "read_scores({name!r})",
     "table.xlsx": "read_scores({name!r})",
-    "scores.cran": "cf.simulate({name!r}, topics=20, seed=1)",
+    "scores.cran": "cf.simulate({name!r}, topics=20, resampling={{'seed': 1}})",
     "a.run": "cf.score({name!r}, qrels='a.qrels', measure='AP')",
     "b.run.gz": "cf.score({name!r}, qrels='a.qrels', measure='AP')",
     "a.qrels": "cf.score('c.run', qrels={name!r}, measure='AP')",

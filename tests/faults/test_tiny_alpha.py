@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import by_flags
 import cranfield as cf
 from cranfield.errors import RequestError
 from cranfield.questions import MODULES
@@ -23,7 +24,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cf.write_example(str(folder), seed=1)
     table = cf.score(str(folder / "runs"), qrels=str(folder / "qrels.txt"), measure="AP").table
     cf.write_scores(table, folder / "a.csv")
-    cf.study_new(str(folder / "there.study"), **PAIR, plan="fixed", system="a", baseline="b", measure="AP")
+    by_flags.study_new(str(folder / "there.study"), **PAIR, plan="fixed", system="a", baseline="b", measure="AP")
     return folder
 
 
@@ -85,7 +86,7 @@ def test_every_question_with_a_significance_level_is_tried() -> None:
 def test_a_tiny_alpha_is_answered_or_refused(name: str, alpha: float, example: Path) -> None:
     data, asked = QUESTIONS[name](example)
     try:
-        result = getattr(cf, name)(*data, alpha=alpha, **asked)
+        result = getattr(by_flags, name)(*data, alpha=alpha, **asked)
     except RequestError as refusal:
         said = str(refusal)
         assert "alpha" in said or "α" in said

@@ -212,7 +212,7 @@ def test_the_format_of_trec_eval_has_its_lines_in_its_order(shared: Path) -> Non
 
 def _check_lines(data: Path, file: str) -> None:
     files = data / "runs" / file, str(data / "qrels.txt.gz")
-    result = cranfield.score(files[0], qrels=files[1], measure="all_trec", missing="drop")
+    result = cranfield.score(files[0], qrels=files[1], measure="all_trec", source={"missing": "drop"})
     qrels, run = by_rank(cranfield.read_collection(*files))
     theirs = pytrec_eval.RelevanceEvaluator(qrels, EVERY).evaluate(run)
     lines = list(with_relstrings(printed(theirs, result.table.topics, result.table.systems[0]), qrels, run))

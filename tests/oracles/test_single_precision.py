@@ -61,7 +61,7 @@ def test_scores_that_single_precision_cannot_hold_are_ranked_as_pytrec_eval_rank
     qrels.write_text("".join(judged))
     assert_equals_pytrec_eval([run], qrels)
     double, single = (
-        cf.score(str(run), qrels=str(qrels), measure="AP", precision=precision).table.of("AP")
+        cf.score(str(run), qrels=str(qrels), measure="AP", source={"precision": precision}).table.of("AP")
         for precision in ("double", "single")
     )
     assert (double != single).all()
@@ -74,7 +74,9 @@ def assert_equals_pytrec_eval(files: list[Path], qrels: Path) -> None:
     evaluator = pytrec_eval.RelevanceEvaluator(judged, set(MEASURES))
     names = list(MEASURES.values())
     for file in files:
-        table = cf.score(str(file), qrels=str(qrels), measure=names, precision="single", name="file").table
+        table = cf.score(
+            str(file), qrels=str(qrels), measure=names, source={"precision": "single", "name": "file"}
+        ).table
         theirs = evaluator.evaluate(read_run(file))
         for name, ours in MEASURES.items():
             got = dict(zip(table.topics, table.of(ours)[:, 0], strict=True))

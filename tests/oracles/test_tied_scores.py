@@ -124,12 +124,12 @@ def test_a_result_says_in_how_many_lists_ties_are_and_change_a_score() -> None:
         "two": {"1": {"a": 2.0, "x": 1.0, "y": 1.0}, "2": {"b": 1.0}},
     }
     qrels = {"1": {"a": 1}, "2": {"a": 1}}
-    result = cranfield.score(runs, qrels=qrels, measure=["P@1", "RR"], ties="average")
+    result = cranfield.score(runs, qrels=qrels, measure=["P@1", "RR"], source={"ties": "average"})
     (caution,) = [each for each in result.warnings if each.slug == "ties-averaged"]
     assert "same score are in 2 of 4 lists" in caution.what
     assert "in 1 of them, by at most 0.5000 (P@1, one, topic 1)" in caution.what
     assert result.table.of("RR").ravel().tolist() == [0.75, 1.0, 1.0, 0.0]
-    calm = cranfield.score({"two": runs["two"]}, qrels=qrels, measure="RR", ties="average")
+    calm = cranfield.score({"two": runs["two"]}, qrels=qrels, measure="RR", source={"ties": "average"})
     (caution,) = [each for each in calm.warnings if each.slug == "ties-averaged"]
     assert caution.what == "documents with the same score are in 1 of 2 lists, and their order changes no score"
 
@@ -154,5 +154,5 @@ def test_a_packed_collection_cannot_average_ties_and_says_what_to_give(tmp_path:
     write_files(made, tmp_path)
     cranfield.pack(tmp_path / "runs", qrels=str(tmp_path / "qrels"), out=str(tmp_path / "packed.cran"))
     with pytest.raises(RequestError, match="ranked and named already") as error:
-        cranfield.score(tmp_path / "packed.cran", ties="average")
-    assert error.value.fix == '`ties="average"` needs the runs.'
+        cranfield.score(tmp_path / "packed.cran", source={"ties": "average"})
+    assert error.value.fix == '`source={"ties": "average"}` needs the runs.'

@@ -22,7 +22,7 @@ CALLS = [
         f"leaderboard board.csv {_COLUMNS} --ranks simultaneous --resamples 500",
         "leaderboard six.csv -m AP --test t --resamples 500",
         "leaderboard ties.csv --test sign --resamples 500",
-        "cf.leaderboard('two.csv', test='t', resamples=500).to_dict()",
+        "cf.leaderboard('two.csv', test='t', resampling={'resamples': 500}).to_dict()",
     ),
     *calls(
         "leaderboard news.csv web.csv legal.csv --resamples 500",

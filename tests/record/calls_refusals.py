@@ -87,6 +87,6 @@ CALLS = calls(
     "study new my.study --difference 0.05 --sd 0.1 --plan fixed --looks 3",
     "cf.compare('absent.csv')",
     "cf.compare('six.csv', test='absent')",
-    "cf.size(difference=0.05, sd=0.15, probability=0.9)",
+    "cf.size(difference=0.05, sd=0.15, goal={'probability': 0.9})",
     "cf.compare({'a': {'q1': .1}})",
 )

@@ -34,7 +34,7 @@ CALLS = [
         f"verify six.csv -m AP --difference 0.05 --test t {_FEW}",
         f"verify six.csv -m AP --difference 0.05 --test wilcoxon --topics 40 --margins normal {_FEW}",
         f"verify six.csv -m AP --min-range 0.1 --test blocked {_FEW}",
-        "cf.verify(difference=0.1, sd=0.15, test='t', collections=300, search=False).to_dict()",
+        "cf.verify(difference=0.1, sd=0.15, test='t', trials={'collections': 300, 'search': False}).to_dict()",
         tolerance=1e-9,
         because=_SOLVED,
     ),

@@ -67,7 +67,7 @@ CALLS = [
         "size news.csv web.csv --difference 0.05 --test holm",
         "cf.size(difference=0.05, sd=0.15).to_dict()",
         "cf.size(difference=[0.05, 0.1], sd=0.15, systems=[5, 10], test='tukey').to_dict()",
-        "cf.size('trec3_map.csv', width=0.1).to_dict()",
+        "cf.size('trec3_map.csv', goal={'width': 0.1}).to_dict()",
         # power
         "power --topics 50 --sd 0.15",
         "power --topics 10:60:10 --sd 0.15 --systems 10 --test tukey",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import by_flags
 import cranfield as cf
 from cranfield.errors import CranfieldError
 from cranfield.questions import MODULES, find_question
@@ -65,7 +66,9 @@ PLAN = {"difference": 0.1, "sd": 0.2}
 def _study(**more: Any) -> dict[str, Any]:
     """A study of its own for every call."""
     Path("study.jsonl").unlink(missing_ok=True)
-    cf.study_new("study.jsonl", difference=0.2, sd=0.2, plan="iterative", first=5, topics="topics.txt", **PAIR)
+    cf.study_new(
+        "study.jsonl", difference=0.2, sd=0.2, plan={"name": "iterative", "first": 5}, topics="topics.txt", **PAIR
+    )
     if more.pop("begun", False):
         cf.study_add("study.jsonl", "scores.csv")
     return {"file": "study.jsonl", **more}
@@ -153,7 +156,7 @@ def test_every_value_has_an_answer_or_an_error(name: str) -> None:
             for title, value in VALUES.items():
                 try:
                     with watched():
-                        getattr(cf, name)(**{**base(), parameter: value})
+                        getattr(by_flags, name)(**{**base(), parameter: value})
                 except CranfieldError:
                     continue
                 except Exception as error:
@@ -178,7 +181,7 @@ def _given(**values: Any) -> dict[str, Any]:
             lambda: cf.compare(SCORES, **_given(lower_is_better="yes")),
             "`lower_is_better` must be True or False, not «yes»",
         ),
-        (lambda: cf.compare(SCORES, **_given(columns=3)), "`columns` must be text, not «3»"),
+        (lambda: by_flags.compare(SCORES, **_given(columns=3)), "`columns` must be text, not «3»"),
     ],
 )
 def test_what_is_refused_is_named_with_its_bounds(call: Callable[[], Any], said: str) -> None:

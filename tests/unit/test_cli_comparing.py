@@ -229,7 +229,7 @@ def test_an_audit_does_not_count_tests_that_could_find_nothing(write: Callable[[
     assert found["rows"]
     assert not any(set(not_informative) & {*row["missed_by"], *row["found_by"]} for row in found["rows"])
     assert "too-few-topics" in [warning["kind"] for warning in found["warnings"]]
-    assert "an audit runs every test" in refused("compare", path, "--audit", "--test", "t")
+    assert "`test` has no effect with `audit`" in refused("compare", path, "--audit", "--test", "t")
 
 
 @pytest.mark.parametrize("correct", ["holm", "hochberg", "bh", "by", "none"])
@@ -525,7 +525,7 @@ def test_teams_of_runs_and_of_a_packed_collection_choose_the_same_systems(exampl
         ({"best_per": "^(zz)"}, "no system has a team by"),
         ({"best_per": "(e)"}, "are of the team"),
         ({"best_per": "team"}, "nothing says which team"),
-        ({"teams": "teams.tsv"}, "has no effect without"),
+        ({"source": {"teams": "teams.tsv"}}, "has no effect without"),
     ],
 )
 def test_teams_that_cannot_be_told_are_refused(given: dict[str, Any], what: str) -> None:

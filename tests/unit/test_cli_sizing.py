@@ -214,11 +214,11 @@ def proposal(**design: Any) -> str:
 
 
 def test_a_proposal_for_systems_that_share_no_topics_counts_topics_per_system() -> None:
-    pair = proposal(difference=0.05, variance=0.053, unpaired=True)
+    pair = proposal(difference=0.05, variance=0.053, family={"unpaired": True})
     assert pair.startswith("With 334 topics per system (668 in all) we can detect")
     assert "a standard deviation of one system's scores of 0.23 (from a score variance of 0.053)." in pair
     assert "paired differences" not in pair
-    all_of_them = proposal(min_range=0.1, variance=0.053, systems=10)
+    all_of_them = proposal(goal={"min_range": 0.1}, variance=0.053, systems=10)
     assert all_of_them.startswith("With 167 topics per system (1,670 in all) we can detect")
     assert "a variance of each system's scores of 0.053." in all_of_them
 

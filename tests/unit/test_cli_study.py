@@ -177,7 +177,7 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
         ),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--cautious"), "no cautious form"),
         (("simulate", "all.csv", "--pairs", 3, "--system", "s9"), "either named or drawn"),
-        (("trial", "all.csv", "--sd", "0.1"), "have no effect"),
+        (("trial", "all.csv", "--sd", "0.1"), "has no effect with scores"),
         (("add", "none.study", "batch0.csv"), "no such study"),
         (("status", "all.csv"), "no study file"),
         (("simulate", "all.csv"), "which two are meant"),

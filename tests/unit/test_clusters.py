@@ -367,8 +367,8 @@ def test_more_topics_of_the_same_clusters_sizes_detect_more() -> None:
     assert cf.power(scores, gate="difference=0.001,power=0.8").exit_code == 1
     with pytest.raises(RequestError, match="not compared by the test tukey"):
         cf.power(scores, test="tukey")
-    with pytest.raises(RequestError, match="judge_correlation"):
-        cf.power(scores, judge_correlation=[0.5], judged_topics=[200])
+    with pytest.raises(RequestError, match=r'judge=\{"correlation"'):
+        cf.power(scores, judge={"correlation": [0.5], "topics": [200]})
 
 
 def test_a_power_that_a_card_promises_is_reached() -> None:
@@ -387,7 +387,7 @@ def test_a_board_has_clusters_and_strata() -> None:
     board, found = make_board(scores, resamples=200), compare(scores)
     assert board.comparison.p_adjusted == pytest.approx(found.p_adjusted, rel=1e-12)
     assert board.friedman is None
-    assert "in 20 clusters of 5" in cf.leaderboard(scores, resamples=100).summary()
+    assert "in 20 clusters of 5" in cf.leaderboard(scores, resampling={"resamples": 100}).summary()
     values = np.random.default_rng(12).random((12, 3)) + np.repeat([0, 1], (3, 9))[:, np.newaxis] * [0, 0.2, 0.5]
     types = table(values, strata=("retrieval",) * 3 + ("clustering",) * 9)
     by_type = make_board(types, strata=True, resamples=50)
@@ -412,7 +412,7 @@ def test_the_first_place_is_resampled_by_clusters() -> None:
     "ask",
     [
         lambda scores: cf.variance(scores),
-        lambda scores: cf.reliability(scores, resamples=100),
+        lambda scores: cf.reliability(scores, resampling={"resamples": 100}),
         lambda scores: cf.size(scores, difference=[0.1]),
         lambda scores: cf.study_past(scores, difference=0.1),
     ],
@@ -443,5 +443,5 @@ def test_a_card_of_strata_has_the_df_of_a_typical_pair_and_the_page_says_what_th
     card: Any = cf.power(scores).cards[0]
     assert card.units == int(np.median(df) + 1 + 1e-9)
     page = tmp_path / "board.html"
-    cf.leaderboard(scores, strata=True, resamples=100).write_page(str(page))
+    cf.leaderboard(scores, strata=True, resampling={"resamples": 100}).write_page(str(page))
     assert "ordered by the mean over strata of tasks" in page.read_text()

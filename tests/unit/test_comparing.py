@@ -641,7 +641,7 @@ def test_the_interval_of_an_effect_size_covers_it() -> None:
 def test_a_one_sided_test_shows_only_what_is_better_than_the_baseline(test: TestName) -> None:
     scores = np.random.default_rng(9).normal([0.0, 0.8, -0.8], 1.0, (40, 3))
     found = cranfield.compare(
-        scores_of(scores), baseline="s0", test=test, one_sided=True, resamples=count_for(test, 999)
+        scores_of(scores), baseline="s0", test=test, one_sided=True, resampling={"resamples": count_for(test, 999)}
     )
     shown = {row["system_a"]: row for row in found.pairs.to_dict()}
     assert shown["s1"]["significant"]
@@ -653,7 +653,7 @@ def test_a_one_sided_test_shows_only_what_is_better_than_the_baseline(test: Test
         test=test,
         one_sided=True,
         lower_is_better=True,
-        resamples=count_for(test, 999),
+        resampling={"resamples": count_for(test, 999)},
     )
     again = {row["system_a"]: row for row in turned.pairs.to_dict()}
     assert {name: row["significant"] for name, row in again.items()} == {

@@ -171,5 +171,5 @@ def test_scores_may_be_compared_in_single_precision(write: Write) -> None:
 
 def test_the_former_name_of_ties_is_told(write: Write) -> None:
     run, qrels = write("a", "1 Q0 d1 1 1 a\n"), write("qrels", QRELS)
-    with pytest.raises(RequestError, match="It is `ties=file` now"):
-        cranfield.score(run, qrels=qrels, order="file")  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match=r'It is `source=\{"ties": file\}` now'):
+        cranfield.score(run, qrels=qrels, source={"order": "file"})

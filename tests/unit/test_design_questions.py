@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import by_flags
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.methods.design.planning import with_topics
@@ -47,7 +48,7 @@ def printed(*arguments: str) -> dict[str, Any]:
     ids=lambda given: next(iter(given)),
 )
 def test_a_size_pickles_and_still_computes(given: dict[str, Any]) -> None:
-    found = cf.size(**given)
+    found = by_flags.size(**given)
     again = pickle.loads(pickle.dumps(found))
     assert again.to_dict() == found.to_dict()
     size = again.sizes[0]
@@ -56,7 +57,7 @@ def test_a_size_pickles_and_still_computes(given: dict[str, Any]) -> None:
 
 def test_results_from_a_pilot_pickle(scores: Any) -> None:
     for found in (
-        cf.size(scores, difference=0.05, assurance=0.8),
+        cf.size(scores, difference=0.05, goal={"assurance": 0.8}),
         cf.power(scores),
         cf.variance(scores),
         cf.variance(scores, pairs=True),
@@ -66,7 +67,7 @@ def test_results_from_a_pilot_pickle(scores: Any) -> None:
 
 def test_the_function_gives_what_the_command_prints() -> None:
     grid = ("--systems", "10,100", "--min-range", "0.1:0.2:0.05", "--variance", "0.053")
-    found = cf.size(systems=[10, 100], min_range=[0.1, 0.15, 0.2], variance=0.053)
+    found = cf.size(systems=[10, 100], goal={"min_range": [0.1, 0.15, 0.2]}, variance=0.053)
     assert found.to_dict() == printed("size", *grid)
     assert found.inputs["systems"] == [10, 100]
     assert found.inputs["power"] == [0.8]
@@ -74,7 +75,7 @@ def test_the_function_gives_what_the_command_prints() -> None:
 
 
 def test_topics_out_of_reach_are_none() -> None:
-    assert cf.size(difference=[0.001, 0.1], sd=0.15, limit=100).topics == [None, 20]
+    assert cf.size(difference=[0.001, 0.1], sd=0.15, goal={"limit": 100}).topics == [None, 20]
 
 
 def test_a_gate_that_fails_is_an_exit_code_of_1() -> None:
@@ -92,8 +93,8 @@ def test_differences_that_do_not_vary_have_no_power_and_no_flag_is_blamed(step: 
 def test_what_reads_scores_is_refused_without_them() -> None:
     with pytest.raises(cf.RequestError, match="`measure` has no effect without scores"):
         cf.size(difference=0.05, sd=0.15, measure="AP")
-    with pytest.raises(cf.RequestError, match="`small_pilot` has no effect without scores"):
-        cf.power(topics=50, sd=0.15, small_pilot=True)
+    with pytest.raises(cf.RequestError, match="has no effect without scores"):
+        cf.power(topics=50, sd=0.15, spread={"small_pilot": True})
 
 
 def test_pairs_of_several_measures_are_one_document(scores: Any) -> None:
@@ -108,7 +109,7 @@ def test_pairs_of_several_measures_are_one_document(scores: Any) -> None:
 @pytest.mark.parametrize("one_sided", [False, True])
 def test_a_design_that_is_printed_can_be_verified(tmp_path: Path, one_sided: bool) -> None:
     path = tmp_path / "design.json"
-    found = cf.size(difference=0.05, sd=0.15, one_sided=one_sided, method="t")
+    found = cf.size(difference=0.05, sd=0.15, family={"one_sided": one_sided}, goal={"method": "t"})
     path.write_text(json.dumps(found.to_dict()))
     (design,) = read_designs(path)
     assert (design.topics, design.sides) == (found.topics[0], 1 if one_sided else 2)

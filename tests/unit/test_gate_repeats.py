@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import cranfield as cf
+import by_flags
 from cranfield.cli.app import app
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.decisions import by_student
@@ -79,7 +79,7 @@ REPEATS = ["base-1", "base-2", "base-3"]
 
 
 def gates(table: Any, gate: str = "no-worse=0.02", **more: Any) -> Any:
-    return cf.compare(table, **{"baseline": "base-1", "gate": gate, "repeats": REPEATS, **more}).gates
+    return by_flags.compare(table, **{"baseline": "base-1", "gate": gate, "repeats": REPEATS, **more}).gates
 
 
 def test_repeats_are_no_candidates_and_every_gate_has_its_share() -> None:
@@ -116,7 +116,7 @@ def test_more_noise_changes_verdicts_more_often() -> None:
         ({"repeats": ["base-1", "base-9"]}, "no system «base-9»"),
         ({"gate": None, "baseline": None}, "`repeats` has no effect without `gate`"),
         ({"test": "max-t"}, "predicts verdicts of Student's t"),
-        ({"judge": {"model": data()}}, "`repeats` cannot be combined with `judge`"),
+        ({"judge": {"model": data()}}, "`repeats` has no effect with `judge`"),
     ],
 )
 def test_what_does_not_go_together_is_refused(more: dict[str, Any], said: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner, Result
 
+import by_flags
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import RequestError
@@ -35,7 +36,7 @@ def drawn(seed: int, topics: int = 30, gap: float = 0.0) -> tuple[Any, Any]:
 
 
 def verdicts(data: Any, *gate: str, **more: Any) -> tuple[GateVerdict, ...]:
-    result = cf.compare(data, **{"baseline": "old", "gate": list(gate), **more})
+    result = by_flags.compare(data, **{"baseline": "old", "gate": list(gate), **more})
     assert isinstance(result, cf.ComparisonResult)
     return result.gates
 
@@ -160,7 +161,7 @@ def test_clusters_widen_the_bound_as_they_widen_the_comparison(write: Write) -> 
     for at in range(60):
         lines += [f"{at},old,{old[at]},d{at // 5}", f"{at},new,{new[at]},d{at // 5}"]
     file = write("scores.csv", "\n".join(lines) + "\n")
-    result = cf.compare(file, columns="cluster=document", baseline="old", gate="no-worse=0.02")
+    result = cf.compare(file, source={"columns": "cluster=document"}, baseline="old", gate="no-worse=0.02")
     (found,) = result.gates
     (comparison,) = result.comparisons.values()
     assert found.standard_error == pytest.approx(float(comparison.standard_error[0]), rel=1e-9)
@@ -177,7 +178,7 @@ def test_a_failed_gate_says_how_many_topics_it_takes() -> None:
     new = old + np.tile([0.05, -0.05], 6)
     (found,) = verdicts(scores_of(old=old, new=new), "no-worse=0.01")
     sd = float((new - old).std(ddof=1))
-    needed = cf.size(non_inferiority=0.01, sd=sd).to_dict()["rows"][0]["topics"]
+    needed = cf.size(goal={"non_inferiority": 0.01}, sd=sd).to_dict()["rows"][0]["topics"]
     assert not found.passed
     assert found.required_topics == needed
     assert f"passes with power 0.8 on about {needed} topics" in found.verdict
@@ -249,13 +250,13 @@ DATA = scores_of(old=OLD, new=NEW)
         ({"baseline": "old", "gate": "better", "audit": True}, "`gate` has no effect"),
         (
             {"baseline": "old", "gate": "better", "judge": {"model": DATA}, "lower_is_better": True},
-            "cannot be combined with `judge`",
+            "has no effect with `judge`",
         ),
     ],
 )
 def test_what_does_not_go_together_is_refused(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(RequestError, match=said):
-        cf.compare(DATA, **asked)
+        by_flags.compare(DATA, **asked)
 
 
 @pytest.mark.parametrize(("measure", "margin"), [("AP", "2"), ("nDCG@10", "1"), ("P@5", "1.5")])

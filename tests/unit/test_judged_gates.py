@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
+import by_flags
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import RequestError
@@ -43,7 +44,8 @@ def named(scores: Array, names: tuple[str, ...] = ("old", "new", "other")) -> di
 def verdicts(both: tuple[Array, Array], *gate: str, **more: Any) -> tuple[GateVerdict, ...]:
     human, judge = (named(each) for each in both)
     asked: dict[str, Any] = {"baseline": "old", "sampled": True, "gate": list(gate), **more}
-    return cf.compare(human, judge={"model": judge}, **asked).gates
+    found: tuple[GateVerdict, ...] = by_flags.compare(human, judge={"model": judge}, **asked).gates
+    return found
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.98, 1.3])

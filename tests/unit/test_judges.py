@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import by_flags
 import cranfield as cf
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.judging import JudgedScores, estimate_pairs
@@ -92,7 +93,7 @@ def test_files_of_scores_are_one_measure_whatever_they_are_called(tmp_path: Path
     named = cf.judges(
         tmp_path / "people-named.csv",
         judge=f"model={tmp_path / 'model-named.csv'}",
-        columns="topic=question,system=pipeline,score=passed",
+        source={"columns": "topic=question,system=pipeline,score=passed"},
     ).to_dict()
     for found, measure in ((plain, "score"), (named, "passed")):
         assert found["rows"][0]["measure"] == measure
@@ -143,7 +144,7 @@ def test_a_judge_that_favours_a_team_is_named(tmp_path: Path) -> None:
     values[:, :, 2] += 0.08
     teams = tmp_path / "teams.tsv"
     teams.write_text("".join(f"s{at}\tteam{'AABCD E'[at]}\n" for at in (0, 1, 2, 3, 4)) + "s5\tteamF\n")
-    found = cf.judges(human, judge={"model": judge.replaced(values=values)}, teams=str(teams)).assessment
+    found = cf.judges(human, judge={"model": judge.replaced(values=values)}, source={"teams": str(teams)}).assessment
     assert found is not None
     assert found.teams == ("teamA", "teamB", "teamC", "teamD", "teamF")
     by_team = found.of("model").team_favour["shift"]
@@ -151,8 +152,12 @@ def test_a_judge_that_favours_a_team_is_named(tmp_path: Path) -> None:
 
 
 def test_topics_are_drawn_without_human_labels(example: Path, noisy: str) -> None:
-    found = cf.judges(example / "runs", judge=f"noisy={noisy}", measure="AP", draw=10, stratify=True, seed=3)
-    again = cf.judges(example / "runs", judge=f"noisy={noisy}", measure="AP", draw=10, stratify=True, seed=3)
+    found = cf.judges(
+        example / "runs", judge=f"noisy={noisy}", measure="AP", draw=10, stratify=True, resampling={"seed": 3}
+    )
+    again = cf.judges(
+        example / "runs", judge=f"noisy={noisy}", measure="AP", draw=10, stratify=True, resampling={"seed": 3}
+    )
     assert found.assessment is None
     assert len(found.drawn) == 10
     assert found.drawn == again.drawn
@@ -187,7 +192,7 @@ def _passes(scores: Any) -> dict[str, dict[str, float]]:
 
 def test_a_comparison_with_a_judge_is_that_of_its_estimator() -> None:
     human, judge = tables(human=20)
-    found = cf.compare(human, judge={"model": judge}, sampled=True)
+    found = cf.compare(human, judge={"labels": {"model": judge}, "sampled": True})
     comparison = found.comparisons["AP"]
     order = [judge.systems.index(name) for name in comparison.systems]
     scores = JudgedScores(
@@ -208,29 +213,32 @@ def test_all_estimators_and_tests_run_and_are_shown() -> None:
     human, judge = tables(human=20)
     for estimator in ("regression", "ppi", "human", "judge"):
         for test in ("max-t", "t"):
-            found = cf.compare(human, judge={"model": judge}, estimator=estimator, test=test)
+            found = cf.compare(human, judge={"labels": {"model": judge}, "estimator": estimator}, test=test)
             shown = found.to_dict()
             assert shown["estimator"] == estimator
             assert shown["judge"] == "model"
             assert len(shown["by_labels"]) == (2 if estimator in ("regression", "ppi") else 1)
             assert ("regression estimator" in found.document().tables[0].title) == (estimator == "regression")
             assert json.loads(json.dumps(shown))
-    baseline = cf.compare(human, judge={"model": judge}, baseline="s0").comparisons["AP"]
+    baseline = cf.compare(human, judge={"labels": {"model": judge}}, baseline="s0").comparisons["AP"]
     assert len(baseline.pairs) == 5
     assert baseline.baselines == ("s0",)
 
 
 def test_a_sample_is_said_to_be_assumed_and_one_that_is_none_is_found() -> None:
     human, judge = tables(human=20)
-    slugs = [each["kind"] for each in cf.compare(human, judge={"model": judge}).to_dict()["warnings"]]
+    slugs = [each["kind"] for each in cf.compare(human, judge={"labels": {"model": judge}}).to_dict()["warnings"]]
     assert "sample-assumed" in slugs
     assert "not-sampled" not in slugs
-    said = cf.compare(human, judge={"model": judge}, sampled=True).to_dict()["warnings"]
+    said = cf.compare(human, judge={"labels": {"model": judge}, "sampled": True}).to_dict()["warnings"]
     assert "sample-assumed" not in [each["kind"] for each in said]
     easy = np.argsort(-judge.of("AP").mean(axis=1))[:20]
     best = tuple(judge.topics[at] for at in sorted(easy.tolist()))
     picked = tables()[0].select(topics=best)
-    slugs = [each["kind"] for each in cf.compare(picked, judge={"model": judge}, sampled=True).to_dict()["warnings"]]
+    slugs = [
+        each["kind"]
+        for each in cf.compare(picked, judge={"labels": {"model": judge}, "sampled": True}).to_dict()["warnings"]
+    ]
     assert "not-sampled" in slugs
 
 
@@ -239,21 +247,21 @@ def test_a_pilot_with_both_label_sets_gives_r_and_its_range() -> None:
     assessment = cf.judges(human, judge={"model": judge}).assessment
     assert assessment is not None
     median = assessment.of("model").correlation.median
-    row = cf.size(human, judge={"model": judge}, difference=0.05, judge_cost=0.01).to_dict()["rows"][0]
+    row = cf.size(human, judge={"labels": {"model": judge}, "cost": 0.01}, difference=0.05).to_dict()["rows"][0]
     assert row["judge_correlation"] == pytest.approx(median.value)
     assert row["topics_lower"] < row["topics"] < row["topics_upper"]
     assert row["topics"] < row["human_topics"]
     with pytest.raises(RequestError, match="say the same"):
-        cf.size(human, judge={"model": judge}, judge_correlation=0.5, difference=0.05, judge_cost=0.01)
-    with pytest.raises(RequestError, match="without a pilot"):
-        cf.size(judge={"model": judge}, difference=0.05, sd=0.1, judge_cost=0.01)
+        cf.size(human, judge={"labels": {"model": judge}, "correlation": 0.5, "cost": 0.01}, difference=0.05)
+    with pytest.raises(RequestError, match="`judge` has no effect without scores"):
+        cf.size(judge={"labels": {"model": judge}, "cost": 0.01}, difference=0.05, sd=0.1)
 
 
 def test_a_design_is_verified_on_topics_with_both_label_sets() -> None:
     human, judge = tables()
     given: dict[str, Any] = {"judge": {"model": judge}, "difference": 0.06, "human_cost": 10, "judge_cost": 0.1}
-    found = cf.verify(human, **given, test="t", collections=2000, search=False).verifications[0]
-    planned = next(row for row in cf.size(human, **given).to_dict()["rows"] if row["method"] == "t")
+    found = by_flags.verify(human, **given, test="t", collections=2000, search=False).verifications[0]
+    planned = next(row for row in by_flags.size(human, **given).to_dict()["rows"] if row["method"] == "t")
     assert (found.design.topics, found.design.judged_topics) == (planned["topics"], planned["judged_topics"])
     assert found.power.rate == pytest.approx(0.8, abs=0.04)
     assert found.error.rate == pytest.approx(0.05, abs=0.02)
@@ -272,7 +280,7 @@ def test_too_little_in_common_is_refused() -> None:
         cf.judges(human, judge={"model": renamed})
     others = judge.replaced(systems=tuple(f"x{at}" for at in range(SYSTEMS)))
     with pytest.raises(InputError, match="no systems in common"):
-        cf.compare(human, judge={"model": others})
+        cf.compare(human, judge={"labels": {"model": others}})
 
 
 def test_what_only_one_label_set_has_is_left_out_aloud() -> None:
@@ -320,13 +328,13 @@ def test_parameters_that_do_not_go_together_are_refused() -> None:
     human, judge = tables(human=20)
     more: dict[str, Any]
     for more in ({"audit": True}, {"equivalence": 0.1}, {"baseline": "s0", "non_inferiority": 0.1}):
-        with pytest.raises(RequestError, match="cannot be combined with `judge`"):
-            cf.compare(human, judge={"model": judge}, **more)
+        with pytest.raises(RequestError, match="has no effect with `judge`"):
+            by_flags.compare(human, judge={"model": judge}, **more)
     for more in ({"estimator": "ppi"}, {"sampled": True}):
         with pytest.raises(RequestError, match="has no effect without `judge`"):
-            cf.compare(human, **more)
+            by_flags.compare(human, **more)
     with pytest.raises(RequestError, match="no system «nobody»"):
-        cf.compare(human, judge={"model": judge}, baseline="nobody")
+        cf.compare(human, judge={"labels": {"model": judge}}, baseline="nobody")
     with pytest.raises(RequestError, match="twice"):
         cf.judges("scores.csv", judge=["a=x.csv", "a=y.csv"])
     with pytest.raises(RequestError, match="Write NAME=FILE"):
@@ -335,7 +343,9 @@ def test_parameters_that_do_not_go_together_are_refused() -> None:
 
 def test_the_same_seed_gives_the_same_answer() -> None:
     human, judge = tables(human=20)
-    first, second = (cf.compare(human, judge={"model": judge}, seed=5).to_dict() for _ in range(2))
+    first, second = (
+        cf.compare(human, judge={"labels": {"model": judge}}, resampling={"seed": 5}).to_dict() for _ in range(2)
+    )
     assert first["pairs"] == second["pairs"]
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import by_flags
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
@@ -159,7 +160,7 @@ def test_power_and_width_are_those_of_the_estimator(n: int, whole: int, effect: 
 
 
 def test_a_pair_of_several_systems_has_the_level_of_the_family() -> None:
-    found = cf.size(difference=0.05, sd=0.15, systems=10, judge_correlation=0.6, **JUDGE)
+    found = by_flags.size(difference=0.05, sd=0.15, systems=10, judge_correlation=0.6, **JUDGE)
     by_test = {row["test"]: row for row in found.to_dict()["rows"]}
     assert list(by_test) == ["holm", "t"]  # as comparisons with a judge do
     level = float(holm_level(0.05, 10))
@@ -168,7 +169,7 @@ def test_a_pair_of_several_systems_has_the_level_of_the_family() -> None:
         float(judged_power(row["topics"], row["judged_topics"], 0.05, 0.15, 0.6, level))
     )
     assert row["human_topics"] == cf.size(difference=0.05, sd=0.15, systems=10).topics[0] == 157
-    named = cf.size(difference=0.05, sd=0.15, systems=10, test="max-t", judge_correlation=0.6, **JUDGE)
+    named = by_flags.size(difference=0.05, sd=0.15, systems=10, test="max-t", judge_correlation=0.6, **JUDGE)
     assert named.topics[0] is not None
     assert named.topics[0] < row["topics"]
     assert not named.warnings
@@ -176,13 +177,13 @@ def test_a_pair_of_several_systems_has_the_level_of_the_family() -> None:
 
 def test_a_judge_pays_where_people_alone_cost_more_by_the_same_test() -> None:
     asked: dict[str, Any] = {"difference": 0.05, "sd": 0.15, "systems": 10, "judge_correlation": 0.3, **JUDGE}
-    row = cf.size(**asked).to_dict()["rows"][0]
+    row = by_flags.size(**asked).to_dict()["rows"][0]
     assert (row["judge_pays"], row["test"], row["human_topics"]) == (True, "holm", 157)
     assert 1500 < row["cost"] < row["human_topics_cost"] == 1570
 
 
 def test_max_t_with_few_topics_has_a_warning() -> None:
-    found = cf.size(difference=0.15, sd=0.15, systems=5, test="max-t", judge_correlation=0.6, **JUDGE)
+    found = by_flags.size(difference=0.15, sd=0.15, systems=5, test="max-t", judge_correlation=0.6, **JUDGE)
     assert [each.slug for each in found.warnings] == ["max-t-few-topics"]
 
 
@@ -206,7 +207,7 @@ def test_an_estimated_r_gives_a_range_of_designs() -> None:
 
 
 def test_a_pilot_gives_a_range_by_its_variance(example: Path) -> None:
-    found = cf.size(
+    found = by_flags.size(
         f"{example}/runs", qrels=f"{example}/qrels.txt", difference=0.05, test="t", judge_correlation=0.6, **JUDGE
     )
     row = found.to_dict()["rows"][0]
@@ -216,17 +217,17 @@ def test_a_pilot_gives_a_range_by_its_variance(example: Path) -> None:
 
 
 def test_the_sentence_has_both_numbers_and_both_costs() -> None:
-    text = cf.size(difference=0.05, sd=0.15, judge_correlation=0.6, **JUDGE).summary()
+    text = by_flags.size(difference=0.05, sd=0.15, judge_correlation=0.6, **JUDGE).summary()
     assert text.startswith("52 topics labelled by people among 335 labelled by the model detect a difference of 0.05 ")
     assert text.endswith("at a cost of 553.5; people alone need 73 topics, 730.")
-    text = cf.size(difference=0.05, sd=0.15, judge_correlation=0.1, **JUDGE).summary()
+    text = by_flags.size(difference=0.05, sd=0.15, judge_correlation=0.1, **JUDGE).summary()
     assert text.startswith("The labels of a model with r = 0.1 do not pay: 73 topics labelled by people alone")
 
 
 def test_r_is_shown_with_four_digits() -> None:
     asked: dict[str, Any] = {"sd": 0.15, "judge_correlation": 0.668282}
-    assert "; r = 0.6683)" in cf.size(difference=0.05, **asked, **JUDGE).summary()
-    card = cf.power(topics=50, judged_topics=200, **asked).document()
+    assert "; r = 0.6683)" in by_flags.size(difference=0.05, **asked, **JUDGE).summary()
+    card = by_flags.power(topics=50, judged_topics=200, **asked).document()
     assert "; r = 0.6683)" in card.answer
     assert card.tables[0].title.endswith("r = 0.6683")
 
@@ -273,8 +274,8 @@ PAIR = {"difference": 0.05, "sd": 0.15}
         ({**PAIR, "systems": 5, "test": "dunnett", "judge_correlation": 0.6, **JUDGE}, "dunnett"),
         ({**PAIR, "systems": 5, "test": "tukey", "judge_correlation": 0.6, **JUDGE}, "tukey"),
         ({**PAIR, "method": "normal", "judge_correlation": 0.6, **JUDGE}, "normal"),
-        ({**PAIR, **JUDGE}, "without a judge"),
-        ({**PAIR, "judged_topics": 100}, "without a judge"),
+        ({**PAIR, **JUDGE}, "has no effect without `judge"),
+        ({**PAIR, "judged_topics": 100}, "has no effect without `judge"),
         ({**PAIR, "judge_correlation": 0.6}, "what the labels of the model cost"),
         ({**PAIR, "judge_correlation": 0.6, "human_cost": 10}, "goes with `judge_cost`"),
         ({**PAIR, "judge_correlation": 1.0, **JUDGE}, "`judge_correlation` cannot be 1"),
@@ -284,11 +285,11 @@ PAIR = {"difference": 0.05, "sd": 0.15}
 )
 def test_what_makes_no_sense_with_a_judge_is_refused(asked: dict[str, Any], what: str) -> None:
     with pytest.raises(RequestError, match=what):
-        cf.size(**asked)
+        by_flags.size(**asked)
 
 
 def test_power_of_topics_among_judged_ones() -> None:
-    card = cf.power(topics=30, judged_topics=200, judge_correlation=0.6, sd=0.15).labels[0]
+    card = cf.power(topics=30, judge={"topics": 200, "correlation": 0.6}, sd=0.15).labels[0]
     assert card.achieved_power == pytest.approx(float(judged_power(30, 200, 0.05, 0.15, 0.6)))
     assert float(judged_power(30, 200, card.detectable_difference, 0.15, 0.6)) == pytest.approx(0.8)
     assert card.width == pytest.approx(float(judged_width(30, 200, 0.15, 0.6)))
@@ -297,8 +298,8 @@ def test_power_of_topics_among_judged_ones() -> None:
 
 
 def test_size_and_power_agree() -> None:
-    row = cf.size(difference=0.05, sd=0.15, systems=6, judge_correlation=0.7, **JUDGE).to_dict()["rows"][0]
-    card = cf.power(
+    row = by_flags.size(difference=0.05, sd=0.15, systems=6, judge_correlation=0.7, **JUDGE).to_dict()["rows"][0]
+    card = by_flags.power(
         topics=row["topics"], judged_topics=row["judged_topics"], systems=6, judge_correlation=0.7, sd=0.15, **JUDGE
     ).labels[0]
     assert card.achieved_power == pytest.approx(row["achieved_power"])
@@ -307,20 +308,20 @@ def test_size_and_power_agree() -> None:
 
 def test_a_budget_is_spent_on_people_alone_where_a_judge_does_not_pay() -> None:
     asked: dict[str, Any] = {"budget": 500, "sd": 0.15, **JUDGE}
-    card = cf.power(judge_correlation=0.1, **asked).labels[0]
+    card = by_flags.power(judge_correlation=0.1, **asked).labels[0]
     assert (card.judge_pays, card.topics, card.judged_topics, card.cost) == (False, 50, 0, 500)
     assert card.detectable_difference == card.human.detectable_difference
-    better = cf.power(judge_correlation=0.6, **asked)
+    better = by_flags.power(judge_correlation=0.6, **asked)
     assert better.labels[0].cost <= 500
     assert better.summary().startswith("47 topics labelled by people among 300 labelled by the model, at a cost of 500")
 
 
 def test_a_gate_asks_for_the_power_with_the_judge() -> None:
     asked: dict[str, Any] = {"topics": 30, "judged_topics": 200, "judge_correlation": 0.9, "sd": 0.15}
-    assert cf.power(**asked, gate="difference=0.05").exit_code == 0
+    assert by_flags.power(**asked, gate="difference=0.05").exit_code == 0
     assert cf.power(topics=30, sd=0.15, gate="difference=0.05").exit_code == 1
     with pytest.raises(RequestError, match="tukey"):
-        _ = cf.power(**asked, systems=4, gate="difference=0.05,test=tukey").exit_code
+        _ = by_flags.power(**asked, systems=4, gate="difference=0.05,test=tukey").exit_code
 
 
 @pytest.mark.parametrize(
@@ -329,8 +330,8 @@ def test_a_gate_asks_for_the_power_with_the_judge() -> None:
         ({"topics": 30, "judge_correlation": 0.6}, "topics that the model labels is missing"),
         ({"topics": 30, "judged_topics": 20, "judge_correlation": 0.6}, "are not among 20"),
         ({"topics": 3, "judged_topics": 20, "judge_correlation": 0.6}, "too few"),
-        ({"topics": 30, "judged_topics": 200}, "without a judge"),
-        ({"budget": 500}, "without a judge"),
+        ({"topics": 30, "judged_topics": 200}, "has no effect without `judge"),
+        ({"budget": 500}, "has no effect without `judge"),
         ({"budget": 500, "judge_correlation": 0.6}, "what the labels of the model cost"),
         ({"budget": 20, "judge_correlation": 0.6, **JUDGE}, "pays for fewer than 5"),
         ({"budget": 500, "topics": 30, "judge_correlation": 0.6, **JUDGE}, "takes the place of `topics`"),
@@ -340,18 +341,18 @@ def test_a_gate_asks_for_the_power_with_the_judge() -> None:
 )
 def test_power_refuses_what_makes_no_sense(asked: dict[str, Any], what: str) -> None:
     with pytest.raises(RequestError, match=what):
-        cf.power(sd=0.15, **asked)
+        by_flags.power(sd=0.15, **asked)
 
 
 def test_few_topics_for_people_have_a_warning() -> None:
-    found = cf.size(difference=0.05, sd=0.15, judge_correlation=0.99, **JUDGE)
+    found = by_flags.size(difference=0.05, sd=0.15, judge_correlation=0.99, **JUDGE)
     assert [each.slug for each in found.warnings] == ["few-human-topics"]
-    assert not cf.size(difference=0.05, sd=0.15, judge_correlation=0.6, **JUDGE).warnings
+    assert not by_flags.size(difference=0.05, sd=0.15, judge_correlation=0.6, **JUDGE).warnings
 
 
 @pytest.mark.parametrize("r", [0.3, 0.6, 0.9])
 def test_simulation_confirms_the_power_of_optimum_designs(r: float) -> None:
-    found = cf.verify(
+    found = by_flags.verify(
         difference=0.05, sd=0.15, judge_correlation=r, **JUDGE, collections=20_000, tolerance=0.001, search=False
     ).verifications[0]
     cheapest = design_for_power(0.05, 0.15, r, TEN_TO_ONE)
@@ -362,7 +363,7 @@ def test_simulation_confirms_the_power_of_optimum_designs(r: float) -> None:
 
 
 def test_a_design_that_is_too_small_is_found_out() -> None:
-    found = cf.verify(difference=0.05, sd=0.15, judge_correlation=0.6, topics=40, judged_topics=335).verifications[0]
+    found = cf.verify(difference=0.05, sd=0.15, judge={"correlation": 0.6, "topics": 335}, topics=40).verifications[0]
     assert found.verdict == "short"
     assert found.design.promised_power == pytest.approx(float(judged_power(40, 335, 0.05, 0.15, 0.6)))
     assert found.power.rate == pytest.approx(found.design.promised_power, abs=0.03)
@@ -371,7 +372,7 @@ def test_a_design_that_is_too_small_is_found_out() -> None:
 
 @pytest.mark.parametrize("test", ["holm", "max-t"])
 def test_a_family_of_pairs_is_verified_by_its_own_test(test: Any) -> None:
-    found = cf.verify(
+    found = by_flags.verify(
         difference=0.1,
         sd=0.15,
         systems=4,
@@ -519,9 +520,9 @@ def test_a_study_with_a_judge_refuses_topics_and_systems_that_the_judge_has_not(
         ({**PAIR, "judge_correlation": 0.6, **JUDGE, "test": "wilcoxon"}, "wilcoxon"),
         ({**PAIR, "judge_correlation": 0.6, **JUDGE, "resamples": 500}, "resamples"),
         ({**PAIR, "judge_correlation": 0.6, "topics": 300, "judged_topics": 200}, "no design"),
-        ({**PAIR, "judge_cost": 1.0}, "without a judge"),
+        ({**PAIR, "judge_cost": 1.0}, "has no effect without `judge"),
     ],
 )
 def test_verify_refuses_what_makes_no_sense(asked: dict[str, Any], what: str) -> None:
     with pytest.raises(RequestError, match=what):
-        cf.verify(**asked, collections=250, search=False)
+        by_flags.verify(**asked, collections=250, search=False)

@@ -426,7 +426,7 @@ def test_the_command_writes_the_board_as_a_page(
     assert page.count("<td class=h") == 8 * 30
     assert "End the name in .html" in capsys.readouterr().err
     with pytest.raises(RequestError, match="no name of a page"):
-        cf.leaderboard(table(simulated(8)), resamples=100).write_page(str(tmp_path / "board.txt"))
+        cf.leaderboard(table(simulated(8)), resampling={"resamples": 100}).write_page(str(tmp_path / "board.txt"))
 
 
 def test_shades_are_shares_of_worse_systems() -> None:
@@ -489,7 +489,7 @@ def drawn(chart: Any) -> list[dict[str, Any]]:
 
 def test_the_chart_of_ranks_says_how_many_it_shows_and_what_its_colours_are() -> None:
     values = simulated(5, systems=70)
-    found = cf.leaderboard(table(values), resamples=100)
+    found = cf.leaderboard(table(values), resampling={"resamples": 100})
     spec = found.chart("ranks").to_dict()
     assert spec["title"] == "AP: 30 tasks; the first 60 of 70"
     rows = drawn(found.chart("ranks"))
@@ -513,7 +513,7 @@ def test_names_in_the_chart_of_ranks_stay_different() -> None:
 
 
 def test_the_diagram_names_every_system_and_the_critical_difference() -> None:
-    found = cf.leaderboard(table(simulated(2, tasks=20, systems=8, gap=0.02)), resamples=100)
+    found = cf.leaderboard(table(simulated(2, tasks=20, systems=8, gap=0.02)), resampling={"resamples": 100})
     chart = found.chart("critical-difference")
     friedman = found.boards["AP"].friedman
     assert friedman is not None
@@ -528,7 +528,7 @@ def test_the_diagram_names_every_system_and_the_critical_difference() -> None:
 def test_the_diagram_has_means_where_there_are_no_ranks_and_the_best_thirty_of_many() -> None:
     values = simulated(5, systems=40)
     values[0, 0] = np.nan
-    found = cf.leaderboard(table(values), resamples=100)
+    found = cf.leaderboard(table(values), resampling={"resamples": 100})
     chart = found.chart("critical-difference")
     board = found.boards["AP"]
     named = [(row["system"], row["value"]) for row in drawn(chart) if "system" in row]
@@ -682,7 +682,7 @@ def test_files_of_several_collections_are_one_board(tmp_path: Path) -> None:
     for name, each in collections().items():
         cf.write_scores(each, tmp_path / f"{name}.csv")
         files.append(str(tmp_path / f"{name}.csv"))
-    found = cf.leaderboard(files, weights=["two=3"], resamples=200)
+    found = cf.leaderboard(files, weights=["two=3"], resampling={"resamples": 200})
     board = found.boards["AP"]
     assert board.tasks == ("one", "two", "three")
     assert board.weights.tolist() == [1, 3, 1]
@@ -702,7 +702,7 @@ def test_files_of_several_collections_are_one_board(tmp_path: Path) -> None:
         "random effect": 6,
         "another collection": 6,
     }
-    two = cf.leaderboard(files[:2], resamples=200)
+    two = cf.leaderboard(files[:2], resampling={"resamples": 200})
     assert "needs three collections" in two.summary()
     assert "another collection" not in [row["kind"] for row in drawn(two.chart("forest"))]
 
@@ -710,7 +710,7 @@ def test_files_of_several_collections_are_one_board(tmp_path: Path) -> None:
 def test_wide_tables_without_a_measure_have_one_in_common(tmp_path: Path) -> None:
     for name, each in collections().items():
         cf.write_scores(each, tmp_path / f"{name}.csv", wide=True)
-    found = cf.leaderboard([str(tmp_path / f"{name}.csv") for name in ("one", "two")], resamples=100)
+    found = cf.leaderboard([str(tmp_path / f"{name}.csv") for name in ("one", "two")], resampling={"resamples": 100})
     assert list(found.boards) == ["score"]
 
 
@@ -730,7 +730,7 @@ def test_what_several_collections_cannot_have_is_refused(tmp_path: Path) -> None
     with pytest.raises(RequestError, match="`baseline` has no effect"):
         cf.leaderboard(tables["one"], baseline="s1")
     with pytest.raises(RequestError, match="several collections"):
-        cf.leaderboard(tables["one"], resamples=100).chart("forest")
+        cf.leaderboard(tables["one"], resampling={"resamples": 100}).chart("forest")
 
 
 def test_pairs_that_do_not_vary_are_not_combined() -> None:

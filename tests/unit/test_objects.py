@@ -116,7 +116,7 @@ def test_ties_and_precision_hold_in_memory() -> None:
     asked: Any = {"qrels": {"q1": {"d1": 1}}, "measure": "RR"}
     run = {"a": {"q1": {"d1": 0.30000001, "d2": 0.3}}}
     assert cf.score(run, **asked).table.mean("RR") == {"a": 1.0}
-    assert cf.score(run, **asked, precision="single").table.mean("RR") == {"a": 0.5}
+    assert cf.score(run, **asked, source={"precision": "single"}).table.mean("RR") == {"a": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_what_is_wrong_with_judgments_is_said(qrels: Any, what: str) -> None:
 
 def test_runs_in_memory_have_no_files() -> None:
     with pytest.raises(RequestError, match="in no files"):
-        cf.score(RUNS, qrels=JUDGED, name="file")
+        cf.score(RUNS, qrels=JUDGED, source={"name": "file"})
 
 
 @pytest.fixture
@@ -223,7 +223,9 @@ def test_parquet_files_score_as_runs_do(names: list[str], tmp_path: Path, expect
 def test_ranks_order_a_parquet_run_where_they_are_asked_for_or_there_are_no_scores(tmp_path: Path) -> None:
     rows = [("q1", "d1", 2, 9.0), ("q1", "d2", 1, 3.0)]
     file = parquet(tmp_path, "a.parquet", rows, ["topic", "docno", "rank", "score"])
-    found = [cf.score(file, qrels={"q1": {"d2": 1}}, measure="RR", order=order) for order in ("score", "rank")]
+    found = [
+        cf.score(file, qrels={"q1": {"d2": 1}}, measure="RR", source={"order": order}) for order in ("score", "rank")
+    ]
     assert [each.table.mean("RR") for each in found] == [{"a": 0.5}, {"a": 1.0}]
     only = parquet(tmp_path, "b.parquet", [row[:3] for row in rows], ["topic", "docno", "rank"])
     assert cf.score(only, qrels={"q1": {"d2": 1}}, measure="RR").table.mean("RR") == {"b": 1.0}

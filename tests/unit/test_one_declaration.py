@@ -43,10 +43,15 @@ def command_of(question: Question) -> Any:
 def test_the_public_function_has_the_parameters_of_the_question(name: str) -> None:
     question = find_question(name)
     signature = inspect.signature(getattr(cranfield, name))
-    assert list(signature.parameters) == list(question.parameters)
-    for each in signature.parameters.values():
-        assert each.default == question.parameters[each.name].default
-        assert f"{each.name}\n    {question.parameters[each.name].help}" in getattr(cranfield, name).__doc__
+    assert list(signature.parameters) == list(question.signature.parameters)
+    text = getattr(cranfield, name).__doc__
+    for each in question.parameters.values():
+        if each.argument:
+            assert each.argument in signature.parameters
+            assert f"``{each.field}``: {each.help}" in text
+        else:
+            assert signature.parameters[each.name].default == each.default
+            assert f"{each.name}\n    {each.help}" in text
 
 
 @pytest.mark.parametrize("name", QUESTION_NAMES)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import by_flags
 import cranfield as cf
 from cranfield.errors import RequestError
 from cranfield.methods.design import Design, Goal, Sd, default_goal, solve
@@ -34,7 +35,7 @@ def _power(runs: Any, scores: Any) -> Any:
 
 
 def _pilot(runs: Any, scores: Any) -> Any:
-    return int(cf.pilot(runs, leave_out=0, topics=10, trials=2).study.get("AP").topics)
+    return int(by_flags.pilot(runs, leave_out=0, topics=10, trials=2).study.get("AP").topics)
 
 
 def _budget(runs: Any, scores: Any) -> Any:
@@ -43,13 +44,13 @@ def _budget(runs: Any, scores: Any) -> Any:
 
 
 def _reliability(runs: Any, scores: Any) -> Any:
-    found = cf.reliability(scores, trials=10, resamples=100).to_dict()["rows"]
+    found = by_flags.reliability(scores, trials=10, resamples=100).to_dict()["rows"]
     row = next(row for row in found if "topics_for_difference" in row)
     return row["topics_for_difference"]
 
 
 def _verify(runs: Any, scores: Any) -> Any:
-    return cf.verify(scores, collections=250, search=False).verifications[0].design.topics
+    return by_flags.verify(scores, collections=250, search=False).verifications[0].design.topics
 
 
 def _report(runs: Any, scores: Any) -> Any:
@@ -171,12 +172,12 @@ def test_any_estimate_of_the_variance_can_be_planned_with(estimate: Any) -> None
     topics = rng.random(30)
     scores = {name: {str(at): float((value + rng.random()) / 2) for at, value in enumerate(topics)} for name in "abcd"}
     variance = next(row["variance"] for row in cf.variance(scores).to_dict()["rows"] if row["method"] == estimate)
-    rows = cf.size(scores, estimate=estimate, test="holm").to_dict()["rows"]
+    rows = by_flags.size(scores, estimate=estimate, test="holm").to_dict()["rows"]
     assert [row["estimate"] for row in rows] == [estimate]
     assert rows[0]["sd"] == pytest.approx((2 * variance) ** 0.5)
-    assert cf.power(scores, estimate=estimate).cards[0].sd == pytest.approx((2 * variance) ** 0.5)
+    assert by_flags.power(scores, estimate=estimate).cards[0].sd == pytest.approx((2 * variance) ** 0.5)
     shared = estimate in ("residual", "percentile")
-    methods = {row["method"] for row in cf.size(scores, estimate=estimate, min_range=0.1).to_dict()["rows"]}
+    methods = {row["method"] for row in by_flags.size(scores, estimate=estimate, min_range=0.1).to_dict()["rows"]}
     assert methods == ({"blocked"} if shared else {"exact", "sakai"})
 
 

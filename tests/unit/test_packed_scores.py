@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import by_flags
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, PackedFileError, RequestError
@@ -53,12 +54,12 @@ def packed(table: ScoreTable, folder: Path, name: str = "scores.cran") -> str:
 def answers(scores: Any, **options: Any) -> dict[str, Any]:
     """What the questions that read blocks say, without what the input is called."""
     found = {
-        "compare": cf.compare(scores, test="tukey", **options),
-        "baseline": cf.compare(scores, baseline="système 3", **options),
-        "unpaired": cf.compare(scores, test="unpaired", **options),
-        "variance": cf.variance(scores, **options),
-        "size": cf.size(scores, difference=0.05, **options),
-        "power": cf.power(scores, **options),
+        "compare": by_flags.compare(scores, test="tukey", **options),
+        "baseline": by_flags.compare(scores, baseline="système 3", **options),
+        "unpaired": by_flags.compare(scores, test="unpaired", **options),
+        "variance": by_flags.variance(scores, **options),
+        "size": by_flags.size(scores, difference=0.05, **options),
+        "power": by_flags.power(scores, **options),
     }
     said = {name: result.to_dict() for name, result in found.items()}
     for name, each in said.items():
@@ -123,7 +124,9 @@ def test_a_question_that_needs_all_scores_maps_or_reads_them(
 ) -> None:
     monkeypatch.setattr(stored, "MOST_READ", most)
     table = drawn()
-    one, other = (cf.simulate(scores, topics=70, seed=3).table for scores in (packed(table, tmp_path), table))
+    one, other = (
+        cf.simulate(scores, topics=70, resampling={"seed": 3}).table for scores in (packed(table, tmp_path), table)
+    )
     assert one.values.tobytes() == other.values.tobytes()
 
 
@@ -221,7 +224,7 @@ def test_a_test_that_holds_all_scores_says_how_much_memory_it_needs(
     file = packed(drawn(), tmp_path)
     monkeypatch.setattr(stored, "columns", refuse)
     with pytest.raises(RequestError, match="all 549 scores again and again"):
-        cf.compare(file, test="max-t", resamples=100)
+        cf.compare(file, test="max-t", resampling={"resamples": 100})
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -352,24 +355,24 @@ def test_pack_reads_other_columns_and_settles_missing_scores(tmp_path: Path) -> 
     (tmp_path / "mine.csv").write_text("query,run,ndcg\n1,a,0.5\n2,a,0.25\n1,b,1\n3,b,0.5\n")
     columns = "topic=query,system=run,score=ndcg"
     out = str(tmp_path / "mine.cran")
-    found = cf.pack(tmp_path / "mine.csv", columns=columns, out=out)
+    found = cf.pack(tmp_path / "mine.csv", source={"columns": columns}, out=out)
     assert found.scores is not None
     assert found.scores.missing == 2
     assert [each.slug for each in found.warnings] == ["cell-missing"]
-    assert read_scores(out).warnings == found.warnings
-    cf.pack(tmp_path / "mine.csv", columns=columns, missing="drop", out=out)
+    assert [each.what for each in read_scores(out).warnings] == [each.what for each in found.warnings]
+    cf.pack(tmp_path / "mine.csv", source={"columns": columns, "missing": "drop"}, out=out)
     assert read_scores(out).topics == ("1",)
     result = run("pack", str(tmp_path / "mine.csv"), "--columns", columns, "--missing", "zero", "-o", out, "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["rows"][0]["missing"] == 0
     with pytest.raises(RequestError, match="no effect on packed scores"):
-        cf.variance(out, columns=columns)
+        cf.variance(out, source={"columns": columns})
 
 
 def test_what_does_not_go_with_scores_or_with_runs_is_refused(csv: str, tmp_path: Path) -> None:
     out = str(tmp_path / "no.cran")
-    with pytest.raises(RequestError, match="`order` has no effect on a score table"):
-        cf.pack(csv, order="rank", out=out)
+    with pytest.raises(RequestError, match=r'"order": …\}` has no effect on a score table'):
+        cf.pack(csv, source={"order": "rank"}, out=out)
     cf.write_example(tmp_path / "example", seed=1, topics=3)
     runs, qrels = str(tmp_path / "example" / "runs"), str(tmp_path / "example" / "qrels.txt")
     with pytest.raises(RequestError, match="have no effect on runs"):
@@ -410,7 +413,7 @@ def test_a_file_that_is_no_score_table_is_said_to_be_none(tmp_path: Path) -> Non
     (tmp_path / "no.csv").write_text("hello\n")
     with pytest.raises(RequestError, match="this is no score table") as refusal:
         cf.pack(str(tmp_path / "no.csv"), out=str(tmp_path / "x.cran"))
-    assert "`columns`" in refusal.value.fix
+    assert '`source={"columns": …}`' in refusal.value.fix
     assert not (tmp_path / "x.cran").exists()
 
 
@@ -422,7 +425,7 @@ def test_the_best_of_teams_and_differences_on_topics_are_those_of_the_table_in_m
     teams.write_text("".join(line.replace("système ", "s") for line in lines), encoding="utf-8")
     table = table.replaced(systems=tuple(name.replace("système ", "s") for name in table.systems))
     file = packed(table, tmp_path)
-    chosen = [cf.compare(each, best_per="team", teams=str(teams)) for each in (table, file)]
+    chosen = [cf.compare(each, best_per="team", source={"teams": str(teams)}) for each in (table, file)]
     assert [each.comparisons["AP"].systems for each in chosen] == [chosen[0].comparisons["AP"].systems] * 2
     assert len(chosen[0].comparisons["AP"].systems) == 4
     drawn_charts = [cf.compare(each, baseline="s3").chart("topics").to_dict() for each in (table, file)]

@@ -183,7 +183,7 @@ def test_a_number_of_topics_without_data_has_a_paragraph_that_compiles(tmp_path:
 
 
 def test_several_goals_have_a_caption_each_and_shared_topics_a_residual_variance(tmp_path: Path) -> None:
-    found = cf.size(min_range=0.1, difference=0.05, variance=0.04, correlation=0.5, systems=10)
+    found = cf.size(goal={"min_range": 0.1}, difference=0.05, variance=0.04, correlation=0.5, systems=10)
     latex = to_latex(found.document())
     assert r"\caption{}" not in latex
     assert "a residual variance of 0.02 (from a score variance of 0.04 and a correlation of 0.5)." in latex

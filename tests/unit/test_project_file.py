@@ -80,7 +80,7 @@ def test_a_switch_of_the_file_can_be_turned_off(folder: Path) -> None:
 def test_settings_of_another_question_are_not_taken(folder: Path) -> None:
     write(folder)
     inputs = answer("variance", "scores.csv")["inputs"]
-    assert inputs["project"]["settings"] == ["alpha", "columns"]
+    assert inputs["project"]["settings"] == ["columns"]
     assert "baseline" not in inputs
 
 
@@ -133,7 +133,7 @@ def test_without_a_file_nothing_is_said(folder: Path) -> None:
 
 def test_python_takes_nothing_from_the_file(folder: Path) -> None:
     write(folder)
-    found = cf.compare("scores.csv", columns="topic=query,system=run,score=ndcg")
+    found = cf.compare("scores.csv", source={"columns": "topic=query,system=run,score=ndcg"})
     assert found.inputs["alpha"] == 0.05
     assert found.inputs["baseline"] is None
 

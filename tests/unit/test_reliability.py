@@ -312,10 +312,12 @@ def test_a_test_that_compare_warns_about_is_named_and_warned_about_here(test: Te
     rng = np.random.default_rng(5)
     alike = rng.random((40, 1)) + 0.01 * rng.normal(size=(40, 6))
     table = table_of(np.hstack([alike, rng.random((40, 2))]))
-    found = cranfield.reliability(table, test=test, trials=10, resamples=200)
+    found = cranfield.reliability(table, test=test, trials=10, resampling={"resamples": 200})
     told = [
         each.slug
-        for each in cranfield.compare(table, test=test, resamples=None if doubted else 200).document().warnings
+        for each in cranfield.compare(table, test=test, resampling={"resamples": None if doubted else 200})
+        .document()
+        .warnings
     ]
     assert ("one-error-term" in told) == doubted
     assert ("one-error-term" in [each.slug for each in found.document().warnings]) == doubted

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+import by_flags
 import cranfield as cf
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.methods.design import Design, Goal, Replicated, achieved
@@ -49,7 +50,7 @@ COMPONENTS: dict[str, Any] = {"shared_variance": 0.0, "repeat_variance": 0.0, **
 
 
 def rows_of(**given: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = cf.size(**{**GIVEN, **given}).to_dict()["rows"]
+    rows: list[dict[str, Any]] = by_flags.size(**{**GIVEN, **given}).to_dict()["rows"]
     return rows
 
 
@@ -212,7 +213,7 @@ def test_an_intra_class_correlation_says_the_same_as_components() -> None:
     total = 0.0116 + 0.0062
     icc = 0.0116 / total
     given: dict[str, Any] = {"difference": 0.05, "items": [1, 5]}
-    by_icc = cf.size(**given, sd=total**0.5, icc=icc).to_dict()["rows"]
+    by_icc = by_flags.size(**given, sd=total**0.5, icc=icc).to_dict()["rows"]
     assert [row["topics"] for row in by_icc] == [row["topics"] for row in rows_of(items=[1, 5])]
     assert by_icc[1]["design_effect"] == pytest.approx(1 + 4 * icc)
     assert by_icc[1]["icc"] == pytest.approx(icc)
@@ -230,9 +231,9 @@ def test_more_topics_do_not_reduce_what_all_topics_share() -> None:
     assert few["topics"] is None
     assert few["achieved_power"] < 0.8
     assert more["topics"] is not None
-    found = cf.size(**GIVEN, items=5, shared_variance=0.002)
+    found = by_flags.size(**GIVEN, items=5, shared_variance=0.002)
     assert "Have more prompts" in found.summary()
-    fixed = cf.size(**GIVEN, items=5, replicates="fixed-prompts").to_dict()["rows"][0]
+    fixed = by_flags.size(**GIVEN, items=5, replicates="fixed-prompts").to_dict()["rows"][0]
     assert fixed["topics"] == rows_of(items=5)[0]["topics"]
 
 
@@ -336,7 +337,7 @@ def test_simulated_power_and_error_rate_are_those_of_the_plan(
 ) -> None:
     """Satterthwaite's degrees of freedom are an approximation: ``accuracy`` is what it may be off by."""
     path = tmp_path / "size.json"
-    path.write_text(json.dumps(cf.size(**{**GIVEN, **given}).to_dict()))
+    path.write_text(json.dumps(by_flags.size(**{**GIVEN, **given}).to_dict()))
     (design,) = read_designs(path)
     found = verify(design, collections=DRAWS, tolerance=1e-6, confidence=0.999, search=False)
     low, high = found.power.interval
@@ -383,11 +384,11 @@ def _t_rate(values: Array) -> float:
 
 def test_a_verified_file_has_the_design_that_is_recommended(tmp_path: Path) -> None:
     path = tmp_path / "size.json"
-    path.write_text(json.dumps(cf.size(**GIVEN, topic_cost=10, item_cost=1).to_dict()))
+    path.write_text(json.dumps(by_flags.size(**GIVEN, topic_cost=10, item_cost=1).to_dict()))
     (design,) = read_designs(path)
     assert design.replicates is not None
     assert (design.topics, design.replicates.items) == (45, 3)
-    found = cf.verify(design=str(path), collections=1000, search=True)
+    found = cf.verify(design=str(path), trials={"collections": 1000, "search": True})
     assert "45 topics with 3 variations each" in found.summary()
     assert found.to_dict()["rows"][0]["replicates"] == "variations"
     with pytest.raises(RequestError, match="simulated from its components"):
@@ -396,9 +397,9 @@ def test_a_verified_file_has_the_design_that_is_recommended(tmp_path: Path) -> N
 
 def test_the_test_of_a_sample_of_prompts_cannot_be_another(tmp_path: Path) -> None:
     path = tmp_path / "size.json"
-    path.write_text(json.dumps(cf.size(**GIVEN, items=8, shared_variance=0.0005).to_dict()))
+    path.write_text(json.dumps(by_flags.size(**GIVEN, items=8, shared_variance=0.0005).to_dict()))
     with pytest.raises(RequestError, match="no effect"):
-        cf.verify(design=str(path), test="wilcoxon", collections=1000)
+        cf.verify(design=str(path), test="wilcoxon", trials={"collections": 1000})
 
 
 # --- pilots
@@ -424,7 +425,7 @@ def test_the_role_of_a_column_says_what_the_replicates_are(pilot: Callable[..., 
     for column, kind in (("seed", "seeds"), ("prompt", "prompts")):
         columns = f"topic=topic,system=system,{column}={column},score=score"
         numbers: dict[str, Any] = {"repeats": 10} if kind == "seeds" else {"items": 10}
-        result = cf.size(pilot(column), columns=columns, difference=0.08, **numbers)
+        result = by_flags.size(pilot(column), columns=columns, difference=0.08, **numbers)
         (row,) = result.to_dict()["rows"]
         assert (row["replicates"], row["test"], row["systems"]) == (kind, "tukey", 3)
         assert row["topics_lower"] < row["topics"]
@@ -437,14 +438,17 @@ def test_a_column_without_a_role_has_to_be_named(pilot: Callable[..., str]) -> N
     given: dict[str, Any] = {"columns": "topic=topic,system=system,shard=copy,score=score", "difference": 0.08}
     path = pilot("copy")
     with pytest.raises(RequestError, match="type of the replicates"):
-        cf.size(path, **given, items=3)
-    rows = cf.size(path, **given, items=[1, 6], replicates="variations").to_dict()["rows"]
+        by_flags.size(path, **given, items=3)
+    rows = by_flags.size(path, **given, items=[1, 6], replicates="variations").to_dict()["rows"]
     assert rows[0]["topics"] > rows[1]["topics"]
-    seeds = cf.size(path, **given, repeats=[3, 6], replicates="seeds").to_dict()["rows"]
+    seeds = by_flags.size(path, **given, repeats=[3, 6], replicates="seeds").to_dict()["rows"]
     assert seeds[0]["replicates"] == "seeds"
     with pytest.raises(RequestError, match="not variations"):
         cf.size(
-            path, columns="topic=topic,system=system,seed=copy,score=score", difference=0.1, replicates="variations"
+            path,
+            source={"columns": "topic=topic,system=system,seed=copy,score=score"},
+            difference=0.1,
+            replicates="variations",
         )
 
 
@@ -457,7 +461,7 @@ def test_topics_of_a_pilot_may_have_different_numbers_of_variations(write: Calla
     lines += [f"{t},s{s},{at},{score}" for (t, s, at), score in scores.items()]
     columns = "topic=topic,system=system,shard=variation,score=score"
     given: dict[str, Any] = {"columns": columns, "difference": 0.08, "replicates": "variations"}
-    result = cf.size(write("v.csv", "\n".join(lines)), **given, items=[1, 3])
+    result = by_flags.size(write("v.csv", "\n".join(lines)), **given, items=[1, 3])
     gaps = np.array([[scores[t, 0, at] - scores[t, 1, at]] for t, at in cells])
     alone = nested_components(gaps, np.array([t for t, _ in cells])).components
     row = result.to_dict()["rows"][0]
@@ -465,7 +469,7 @@ def test_topics_of_a_pilot_may_have_different_numbers_of_variations(write: Calla
     assert row["within"] == pytest.approx(alone.within)
     assert not [caution for caution in result.warnings if caution.slug == "cell-missing"]
     with pytest.raises(InputError, match="some systems only"):
-        cf.size(write("w.csv", "\n".join(lines[:-1])), **given)
+        by_flags.size(write("w.csv", "\n".join(lines[:-1])), **given)
 
 
 def test_the_variance_of_repeats_is_taken_out_of_that_of_variations(pilot: Callable[..., str]) -> None:
@@ -476,8 +480,8 @@ def test_the_variance_of_repeats_is_taken_out_of_that_of_variations(pilot: Calla
         "items": 2,
     }
     path = pilot("copy", shared=0.0)
-    (before,) = cf.size(path, **given).to_dict()["rows"]
-    once, twice = cf.size(path, **given, repeat_variance=0.005, repeats=[1, 2]).to_dict()["rows"]
+    (before,) = by_flags.size(path, **given).to_dict()["rows"]
+    once, twice = by_flags.size(path, **given, repeat_variance=0.005, repeats=[1, 2]).to_dict()["rows"]
     assert once["topics"] == before["topics"]
     assert once["within"] == pytest.approx(before["within"] - 0.005)
     assert twice["topics"] < once["topics"]
@@ -486,36 +490,36 @@ def test_the_variance_of_repeats_is_taken_out_of_that_of_variations(pilot: Calla
 def test_averaging_replicates_is_said(pilot: Callable[..., str]) -> None:
     path = pilot("seed")
     given: dict[str, Any] = {"columns": "topic=topic,system=system,mean=seed,score=score"}
-    for result in (cf.size(path, **given, difference=0.05), cf.power(path, **given)):
+    for result in (by_flags.size(path, **given, difference=0.05), by_flags.power(path, **given)):
         (said,) = [caution for caution in result.warnings if caution.slug == "replicates-averaged"]
         assert "means over «seed»" in said.what
     apart = "topic=topic,system=system,seed=seed,score=score"
     with pytest.raises(RequestError, match="several scores for each topic and system") as refused:
-        cf.power(path, columns=apart)
-    assert "mean=COLUMN in `columns`, in place of seed=" in refused.value.fix
+        cf.power(path, source={"columns": apart})
+    assert 'mean=COLUMN in `source={"columns": …}`, in place of seed=' in refused.value.fix
 
 
 @pytest.mark.parametrize(("column", "kind"), [("seed", "seeds"), ("prompt", "prompts"), ("judge", "prompts")])
 def test_columns_say_what_replicates_are(pilot: Callable[..., str], column: str, kind: Any) -> None:
     columns = f"topic=topic,system=system,{column}=copy,score=score"
     given: dict[str, Any] = {"columns": columns, "difference": 0.05}
-    found, named = (cf.size(pilot("copy"), **given, replicates=each) for each in (None, kind))
+    found, named = (by_flags.size(pilot("copy"), **given, replicates=each) for each in (None, kind))
     assert found.to_dict()["rows"] == named.to_dict()["rows"]
     assert found.to_dict()["rows"][0]["replicates"] == kind
-    with pytest.raises(RequestError, match="a design with replicates has no `width`"):
-        cf.size(pilot("copy"), columns=columns, width=0.1)
+    with pytest.raises(RequestError, match=r'a design with replicates has no `goal=\{"width": …\}`'):
+        cf.size(pilot("copy"), source={"columns": columns}, goal={"width": 0.1})
 
 
 # --- the question
 
 
 def test_the_sentence_has_the_three_numbers_first() -> None:
-    found = cf.size(**GIVEN, items=3, repeats=2, repeat_variance=0.004)
+    found = by_flags.size(**GIVEN, items=3, repeats=2, repeat_variance=0.004)
     assert found.summary().startswith("47 topics with 3 variations each and 2 repeats of each variation detect")
     assert found.topics == [47]
-    cheapest = cf.size(**GIVEN, topic_cost=10, item_cost=1)
+    cheapest = by_flags.size(**GIVEN, topic_cost=10, item_cost=1)
     assert "at a cost of 585" in cheapest.summary()
-    paid = cf.size(**GIVEN, topic_cost=10, item_cost=1, budget=500)
+    paid = by_flags.size(**GIVEN, topic_cost=10, item_cost=1, budget=500)
     assert paid.summary().startswith("41 topics with 2 variations each detect a difference of 0.05 between two systems")
     assert "with power 0.731" in paid.summary()
     assert "power" not in {name for name, value in paid.inputs.items() if value is not None}
@@ -537,31 +541,31 @@ def test_numbers_are_words(kind: str, items: int, repeats: int, words: str) -> N
 
 
 def test_a_result_is_complete_and_can_be_stored() -> None:
-    found = cf.size(**GIVEN, items=[1, 3], repeats=[1, 2], repeat_variance=0.004, topic_cost=1)
+    found = by_flags.size(**GIVEN, items=[1, 3], repeats=[1, 2], repeat_variance=0.004, topic_cost=1)
     again = pickle.loads(pickle.dumps(found))
     assert again.to_dict() == found.to_dict()
     assert len(found.to_frame()) == 4
     rows = json.loads(json.dumps(found.to_dict()))["rows"]
     assert [(row["items"], row["repeats"]) for row in rows] == [(1, 1), (1, 2), (3, 1), (3, 2)]
     with pytest.raises(AttributeError):
-        found.replicates[0].best = 0  # type: ignore[misc]
+        found.replicates[0].best = 0
 
 
 def test_a_chart_has_cost_or_topics_by_items() -> None:
     pytest.importorskip("altair")
-    drawn = cf.size(**GIVEN, items=[1, 3, 5], repeats=[1, 2], repeat_variance=0.004).chart().to_dict()
+    drawn = by_flags.size(**GIVEN, items=[1, 3, 5], repeats=[1, 2], repeat_variance=0.004).chart().to_dict()
     assert drawn["encoding"]["x"]["field"] == "items"
     assert drawn["encoding"]["y"]["field"] == "topics"
-    paid = cf.size(**GIVEN, topic_cost=10, item_cost=1).chart().to_dict()
+    paid = by_flags.size(**GIVEN, topic_cost=10, item_cost=1).chart().to_dict()
     assert paid["encoding"]["y"]["field"] == "cost"
     with pytest.raises(RequestError, match="point"):
-        cf.size(**GIVEN, items=3).chart()
+        by_flags.size(**GIVEN, items=3).chart()
 
 
 def test_few_prompts_or_seeds_have_a_warning() -> None:
-    few = cf.size(**GIVEN, items=5, shared_variance=0.0008)
+    few = by_flags.size(**GIVEN, items=5, shared_variance=0.0008)
     assert "few-shared-replicates" in [caution.slug for caution in few.warnings]
-    assert not cf.size(**GIVEN, items=20, shared_variance=0.0005).warnings
+    assert not by_flags.size(**GIVEN, items=20, shared_variance=0.0005).warnings
 
 
 @pytest.mark.parametrize(
@@ -597,22 +601,33 @@ def test_few_prompts_or_seeds_have_a_warning() -> None:
 )
 def test_what_cannot_be_planned_is_explained(given: dict[str, Any], message: str) -> None:
     with pytest.raises(CranfieldError, match=message) as error:
-        cf.size(**{**GIVEN, **given})
+        by_flags.size(**{**GIVEN, **given})
     assert error.value.fix
 
 
 def test_components_and_a_pilot_exclude_each_other(pilot: Callable[..., str]) -> None:
     columns = "topic=topic,system=system,seed=seed,score=score"
-    with pytest.raises(RequestError, match="comes from the scores"):
-        cf.size(pilot("seed"), columns=columns, difference=0.05, between=0.01, repeats=5)
+    with pytest.raises(RequestError, match="has no effect with scores"):
+        cf.size(
+            pilot("seed"),
+            source={"columns": columns},
+            difference=0.05,
+            spread={"between": 0.01},
+            replicates={"repeats": 5},
+        )
     with pytest.raises(RequestError, match="no replicates"):
-        cf.size(pilot("seed"), columns="topic=topic,system=system,mean=seed,score=score", difference=0.05, repeats=5)
+        cf.size(
+            pilot("seed"),
+            source={"columns": "topic=topic,system=system,mean=seed,score=score"},
+            difference=0.05,
+            replicates={"repeats": 5},
+        )
     with pytest.raises(RequestError, match="too few to estimate"):
-        cf.size(pilot("seed", topics=4), columns=columns, difference=0.05, repeats=5)
-    small = cf.size(pilot("seed", topics=8), columns=columns, difference=0.1, repeats=5)
+        cf.size(pilot("seed", topics=4), source={"columns": columns}, difference=0.05, replicates={"repeats": 5})
+    small = cf.size(pilot("seed", topics=8), source={"columns": columns}, difference=0.1, replicates={"repeats": 5})
     assert "small-pilot" in [caution.slug for caution in small.warnings]
     with pytest.raises(RequestError, match="clusters"):
-        cf.size(pilot("seed"), columns=columns, difference=0.05, replicates="clusters")
+        cf.size(pilot("seed"), source={"columns": columns}, difference=0.05, replicates="clusters")
 
 
 def test_clusters_of_a_pilot_are_planned_for() -> None:
@@ -623,16 +638,14 @@ def test_clusters_of_a_pilot_are_planned_for() -> None:
     table = ScoreTable(
         ("AP",), **names, values=values[np.newaxis, :, :, np.newaxis], clusters=tuple(f"c{at}" for at in clusters)
     )
-    found = cf.size(table, difference=0.05, replicates="clusters", items=[1, 4])
+    found = cf.size(table, difference=0.05, replicates={"structure": "clusters", "items": [1, 4]})
     components = cluster_components(values, clusters).components
     assert [each.replicates for each in found.replicates] == ["clusters"]
     assert found.replicates[0].components.to_dict() == pytest.approx(components.to_dict())
     given = cf.size(
         difference=0.05,
-        replicates="clusters",
-        items=[1, 4],
-        between=components.between,
-        within=components.within,
+        replicates={"structure": "clusters", "items": [1, 4]},
+        spread={"between": components.between, "within": components.within},
         systems=3,
     )
     assert found.topics == given.topics

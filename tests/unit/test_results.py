@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import by_flags
 import cranfield as cf
 from cranfield.questions import MODULES, find_question
 from cranfield.results import Result
@@ -23,7 +24,7 @@ def started(scores: str) -> str:
     file = str(Path(tempfile.mkdtemp()) / "mine.study")
     two = cf.read_scores(scores).systems[:2]
     goal: dict[str, Any] = {"difference": 0.3, "sd": 0.1, "plan": "fixed"}
-    cf.study_new(file, **goal, system=two[0], baseline=two[1], measure="AP")
+    by_flags.study_new(file, **goal, system=two[0], baseline=two[1], measure="AP")
     return file
 
 
@@ -63,19 +64,19 @@ EXAMPLES: dict[str, Ask] = {
     "power": lambda runs, scores: cf.power(scores),
     "compare": lambda runs, scores: cf.compare(scores),
     "judges": lambda runs, scores: cf.judges(
-        runs / "runs", qrels=str(runs / "qrels.txt"), judge=str(runs / "judge.txt"), resamples=500
+        runs / "runs", qrels=str(runs / "qrels.txt"), judge=str(runs / "judge.txt"), resampling={"resamples": 500}
     ),
-    "leaderboard": lambda runs, scores: cf.leaderboard(scores, resamples=500),
+    "leaderboard": lambda runs, scores: cf.leaderboard(scores, resampling={"resamples": 500}),
     "shards": lambda runs, scores: cf.shards(
-        runs / "runs", qrels=str(runs / "qrels.txt"), shards="2", resamples=100, halvings=5
+        runs / "runs", qrels=str(runs / "qrels.txt"), shards="2", resampling={"resamples": 100}, halvings=5
     ),
     "pilot": lambda runs, scores: cf.pilot(
-        runs / "runs", qrels=str(runs / "qrels.txt"), teams=str(runs / "teams.tsv"), trials=3
+        runs / "runs", qrels=str(runs / "qrels.txt"), source={"teams": str(runs / "teams.tsv")}, trials=3
     ),
     "budget": lambda runs, scores: cf.budget(runs / "runs", qrels=str(runs / "qrels.txt"), depths="5,10"),
     "reliability": lambda runs, scores: cf.reliability(scores, trials=100),
     "simulate": lambda runs, scores: cf.simulate(scores, topics=30),
-    "verify": lambda runs, scores: cf.verify(systems=2, difference=0.1, sd=0.15, test="t", collections=500),
+    "verify": lambda runs, scores: cf.verify(systems=2, difference=0.1, sd=0.15, test="t", trials={"collections": 500}),
     "report": lambda runs, scores: cf.report(scores, section=["size", "compare"]),
     "study_plans": lambda runs, scores: cf.study_plans(difference=0.05, sd=0.15),
     "study_past": lambda runs, scores: cf.study_past(scores, difference=0.05),
@@ -201,4 +202,4 @@ def test_a_frame_with_other_names_gets_the_suggestion_of_the_command_line(
         cf.compare(path)
     assert of_frame.value.fix == of_file.value.fix
     assert "topic=query" in of_frame.value.fix
-    assert cf.compare(other, columns="topic=query,system=name,score=ap").comparisons
+    assert cf.compare(other, source={"columns": "topic=query,system=name,score=ap"}).comparisons

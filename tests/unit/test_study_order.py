@@ -184,5 +184,5 @@ def test_without_a_list_the_command_says_that_random_order_is_assumed(run: Run) 
     goal = ("--difference", 0.1, "--sd", 0.25, "--plan", "anytime")
     assert "assumes that topics are added in random order" in run("new", "s", *goal).stdout
     assert "no recorded order" in str(run("next", "s", code=2).exception)
-    assert "no effect without candidate topics" in str(run("new", "t", *goal, "--seed", 4, code=2).exception)
+    assert "no effect without `topics`" in str(run("new", "t", *goal, "--seed", 4, code=2).exception)
     assert not Path("t").exists()

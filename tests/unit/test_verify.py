@@ -15,6 +15,7 @@ from scipy import special
 from statsmodels.stats.multitest import multipletests
 from typer.testing import CliRunner
 
+import by_flags
 import cranfield
 from cranfield import InputError, RequestError, ScoreTable
 from cranfield.cli.app import app
@@ -336,7 +337,7 @@ def test_the_topics_for_a_pair_of_several_systems_give_the_power(
         **({} if test == "t" else {"systems": [systems]}),
     }
     asked: dict[str, Any] = {**grids, "test": test, "collections": collections}
-    (found,) = cranfield.verify(tolerance=0.001, search=False, **asked).verifications
+    (found,) = by_flags.verify(tolerance=0.001, search=False, **asked).verifications
     assert (found.design.topics, found.design.systems) == (topics, systems)
     assert found.design.promised_power == pytest.approx(0.8, abs=0.005)
     lower, upper = wilson_interval(found.power.count, found.power.collections, confidence=0.999)
@@ -441,7 +442,7 @@ def test_designs_are_read_from_what_shards_prints(tmp_path: Path) -> None:
     rows = [{"measure": "AP", "model": model, "shards": 3} for model in ("MD1", "MD6", "MD6r")]
     path.write_text(json.dumps({"method": "shards", "inputs": {"alpha": 0.01}, "rows": rows}))
     found = cranfield.verify(
-        pilot(shards=3), design=str(path), min_range=0.05, collections=BATCH, search=False
+        pilot(shards=3), design=str(path), goal={"min_range": 0.05}, trials={"collections": BATCH, "search": False}
     ).verifications
     assert [(each.design.test, each.design.alpha, each.design.topics) for each in found] == [
         ("MD6", 0.01, 50),
@@ -677,7 +678,7 @@ def test_max_t_steps_down_by_the_largest_t_of_the_pairs_that_remain() -> None:
 
 
 def test_columns_of_a_table_have_titles_of_their_own_and_intervals_are_named() -> None:
-    found = cranfield.verify(difference=0.05, sd=0.15, systems=3, collections=250, search=False)
+    found = cranfield.verify(difference=0.05, sd=0.15, systems=3, trials={"collections": 250, "search": False})
     for table in found.document().tables:
         titles = [column.title for column in table.columns]
         assert len(set(titles)) == len(titles)

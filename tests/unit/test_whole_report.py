@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import by_flags
 import cranfield
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
@@ -29,7 +30,8 @@ def everything(example: Path) -> ReportResult:
         name: str(example / file) for name, file in (("qrels", "qrels.txt"), ("teams", "teams.tsv"))
     }
     judge = f"model={example / 'judge.txt'}"
-    found = cranfield.report(example / "runs", **files, judge=judge, measure=["AP", "P@10"], shards=[2, 3], full=True)
+    more: dict[str, Any] = {"judge": judge, "measure": ["AP", "P@10"], "shards": [2, 3], "full": True}
+    found: ReportResult = by_flags.report(example / "runs", **files, **more)
     return found.with_inputs(scores=["runs"])
 
 
@@ -92,7 +94,7 @@ def test_numbers_are_those_of_the_commands(report: Report, asked: ReportResult) 
 
 def test_the_goal_is_taken_over(asked: ReportResult) -> None:
     goal: dict[str, Any] = {"systems": 30, "min_range": 0.2, "alpha": 0.01, "power": 0.9}
-    made = make_report(cranfield.report(asked.about.tables, section="size", **goal))
+    made = make_report(by_flags.report(asked.about.tables, section="size", **goal))
     row = next(row for row in made.sections[0].parts[0].document.rows if "min_range" in row)
     assert (row["systems"], row["min_range"], row["alpha"], row["power"]) == (30, 0.2, 0.01, 0.9)
     assert made.starts[0].systems == 30
@@ -138,13 +140,15 @@ def test_judges_of_score_tables_have_a_section_with_the_numbers_of_the_command()
     human, judge = table(), table()
     values = judge.values + np.random.default_rng(5).normal(0.1, 0.05, judge.values.shape)
     judge = judge.replaced(values=values)
-    made = make_report(cranfield.report(human, judge={"model": judge}, section="judges", seed=4))
+    made = make_report(
+        cranfield.report(human, judge={"labels": {"model": judge}}, section="judges", resampling={"seed": 4})
+    )
     (part,) = made.sections[0].parts
-    alone = cranfield.judges(human, judge={"model": judge}, seed=4).document()
+    alone = cranfield.judges(human, judge={"model": judge}, resampling={"seed": 4}).document()
     assert list(part.document.rows) == list(alone.rows)
     assert [picture.title for picture in part.pictures][2] == "Favoured systems"
     assert f"model, AP: τ = {alone.rows[0]['tau']:.2f}, r = {alone.rows[0]['correlation']:.2f} (" in made.methods
-    same = make_report(cranfield.report(human, judge={"same": human}, section="judges"))
+    same = make_report(cranfield.report(human, judge={"labels": {"same": human}}, section="judges"))
     assert "r = 1.00. Favour" in same.methods  # without an interval
     assert "nan" not in same.methods + same.sections[0].parts[0].document.sentence
 
@@ -190,7 +194,7 @@ def test_a_measure_of_the_users_own_is_reported_without_citation() -> None:
 @pytest.mark.parametrize("goal", [{"alpha": 2}, {"power": 0.01}, {"systems": 1}, {"min_range": -1}, {"width": 0}])
 def test_a_goal_without_sense_is_refused_at_once(goal: dict[str, Any]) -> None:
     with pytest.raises(RequestError):
-        cranfield.report({"x": table()}, **goal)
+        by_flags.report({"x": table()}, **goal)
 
 
 def test_what_was_odd_is_counted_with_its_place_effect_and_remedy() -> None:

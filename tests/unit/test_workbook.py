@@ -127,7 +127,7 @@ def test_the_mixture_of_the_formula_is_the_power(search: Search) -> None:
 
 def test_more_topics_than_a_search_goes_is_said(example: Path) -> None:
     table = score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "AP")
-    made = make_report(cranfield.report({"x": table}, min_range=0.0005, section="size"))
+    made = make_report(cranfield.report({"x": table}, goal={"min_range": 0.0005}, section="size"))
     assert sheets(to_xlsx(made))["Topics (range)"]["G5"] == f"more than {MOST:,}"
 
 

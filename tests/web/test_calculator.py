@@ -70,7 +70,7 @@ def test_fields_about_a_model_are_a_group_that_is_there_for_the_goals_it_is_for(
     no_judge = ask(page, "/size", goal="min_range", **SAKAI, judge_correlation="0.6", **JUDGE)
     assert no_judge.status_code == 200
     assert re.search(r"<details open hidden>\s*<summary>Labels of a model</summary>", no_judge.text)
-    assert '<p class="field" data-field="judge_correlation" hidden>' in no_judge.text
+    assert '<p class="field" data-field="judge_correlation" hidden' in no_judge.text
 
 
 def test_every_link_of_a_page_gives_a_file_of_its_kind(page: str) -> None:
@@ -190,7 +190,8 @@ def test_the_mean_of_one_system_is_asked_for_its_own_variance(page: str) -> None
     html = ask(page, "/size", goal="sensitivity").text
     for name in ("sd", "correlation"):
         assert f'data-field="{name}" hidden' in html
-    assert 'data-field="variance">' in html
+    assert 'data-field="variance"' in html
+    assert 'data-field="variance" hidden' not in html
     assert "82 topics estimate a mean to within ± 0.05" in html
 
 
@@ -256,3 +257,24 @@ def test_pages_load_nothing_from_elsewhere(page: str) -> None:
     for path in ("/", "/power", "/api", "/static/page.css", "/static/page.js"):
         text = http.get(page + path).text
         assert not re.search(r"(?:src|href)=\"(?:https?:)?//|url\(|@import|https?://", text), path
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"human_cost": "2"}, "«human cost» has no effect without «judge» or «judge correlation»"),
+        ({"probability": "0.9"}, "«probability» has no effect without «width»"),
+        ({"correlation": "0.5"}, "«correlation» has no effect without «variance»"),
+        ({"judge_correlation": "0.6", "items": "3"}, "«judge correlation» has no effect with «items»"),
+    ],
+)
+def test_what_has_no_effect_is_refused_by_the_interface_too(page: str, given: dict[str, str], what: str) -> None:
+    found = ask(page, "/size.json", difference="0.05", sd="0.15", **given)
+    assert found.status_code == 400
+    assert found.json()["error"]["what"] == what
+    shown = ask(page, "/size", difference="0.05", sd="0.15", goal="difference", **given)
+    assert all(re.search(rf'data-field="{name}" hidden', shown.text) for name in [next(iter(given))])
+
+
+def test_a_field_that_a_page_has_not_is_refused_by_name(page: str) -> None:
+    assert ask(page, "/size.json", difference="0.05", sd="0.15", missing="drop").status_code == 422

@@ -132,7 +132,7 @@ def test_a_study_names_the_pages_of_its_next_step(
     link = page + upload(page, [study, SCORES]).json()["link"]
     assert "run the test with the page «The test of a study»" in unescape(wait(f"{link}/study-add?measure=").text)
     asked = unescape(wait(f"{page}/study-new?difference=0.05").text)
-    assert "Fill in «Sd»." in asked
+    assert "Fill in «Sd of paired differences»." in asked
     assert "trial" not in asked[asked.index('id="answer"') :]
 
 

@@ -75,8 +75,8 @@ def test_what_is_to_be_chosen_about_them_is_unfolded_and_named_by_its_texts(gapp
         "as 0 («A missing score» «counts as 0»), or without the 2 topics that lack any («A missing score» «drops"
         in html
     )
-    assert "<details open>\n<summary>More choices</summary>" in html
-    assert "<details>\n<summary>More choices</summary>" in unescape(wait(f"{gappy}/compare?alpha=2").text)
+    assert "<details open>\n<summary>Reading the data</summary>" in html
+    assert "<details>\n<summary>Reading the data</summary>" in unescape(wait(f"{gappy}/compare?alpha=2").text)
 
 
 def test_a_table_of_one_system_and_an_empty_file_are_refused_as_the_commands_do(

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cranfield.cli.command_maker import Command, make_command
+from cranfield.cli.command_maker import Command, Commands, make_command
 from cranfield.cli.streams import settle_streams
 from cranfield.errors import CranfieldError, speak, visible
 from cranfield.questions import MODULES, find_question
@@ -50,6 +50,7 @@ def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.
     """The command with these of its commands; where they are only ``listed``, without their flags."""
     made = typer.Typer(
         name="cranfield",
+        cls=Commands,
         help="How many topics are enough, and which systems really differ.",
         epilog="Defaults of all commands can be set in a file cranfield.toml in the current folder or one above it.",
         no_args_is_help=True,
@@ -75,6 +76,7 @@ def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.
 def _studies() -> typer.Typer:
     """``cranfield study``: the questions about sequential studies, in a group of their own."""
     group = typer.Typer(
+        cls=Commands,
         help="Sequential studies: fix a goal, add topics as they are judged, test when the plan allows it.",
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},

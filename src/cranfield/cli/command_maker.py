@@ -11,7 +11,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from cranfield.cli import options
 from cranfield.cli.options import FILES
@@ -33,7 +33,20 @@ OLD_FLAGS = {
 """Flags of earlier versions, of all commands or of one, and what they are called now."""
 
 
-class Command(TyperCommand):
+class Helpful:
+    """What ``--help`` prints for a command, and for a group of commands."""
+
+    def format_help(self, context: Any, formatter: Any) -> None:
+        from cranfield.cli.help_text import help_lines
+
+        formatter.write("\n".join(help_lines(self, context)))
+
+
+class Commands(Helpful, TyperGroup):
+    """A command that has commands."""
+
+
+class Command(Helpful, TyperCommand):
     """A command that knows its project file, and what its flags were called in earlier versions."""
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
@@ -122,9 +135,13 @@ def _flag(parameter: Parameter) -> inspect.Parameter:
         name = f"--{parameter.name.replace('_', '-')}"
         names = [f"{name}/--no{name[1:]}"] if parameter.kind == "flag" and parameter.default else [name]
         names += [about.short] if about.short else []
-        shown = default not in (None, False, ...) and not (isinstance(default, str) and not default)
+        shown = default not in (None, ..., "") and default is not False
         info = typer.Option(
-            *names, help=help_text, metavar=about.metavar or _METAVARS.get(parameter.kind), show_default=shown
+            *names,
+            help=help_text,
+            metavar=about.metavar or _METAVARS.get(parameter.kind),
+            show_default=shown,
+            rich_help_panel="Advanced" if about.advanced else parameter.panel or None,
         )
     return inspect.Parameter(
         parameter.name,
@@ -152,7 +169,10 @@ def _chart_flags(question: Question) -> list[inspect.Parameter]:
         return []
     first, *others = question.charts
     chart = typer.Option(
-        "--chart", help=f"What --plot draws: {', '.join([f'{first} (default)', *others])}.", metavar="KIND"
+        "--chart",
+        help=f"What --plot draws: {', '.join([f'{first} (default)', *others])}.",
+        metavar="KIND",
+        rich_help_panel=options.OUTPUT,
     )
     return [_option("plot", options.Plot)] + ([_option("chart", Annotated[str | None, chart])] if others else [])
 

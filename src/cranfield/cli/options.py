@@ -33,30 +33,40 @@ class OutputFormat(StrEnum):
     TREC_EVAL = "trec_eval"
 
 
-Plot = Annotated[str | None, typer.Option("--plot", help="Write a chart: .html, .svg, .png or .json.", metavar="FILE")]
+OUTPUT, ADVANCED = "Output", "Advanced"
+Plot = Annotated[
+    str | None,
+    typer.Option("--plot", help="Write a chart: .html, .svg, .png or .json.", metavar="FILE", rich_help_panel=OUTPUT),
+]
 Dask = Annotated[
     str | None,
     typer.Option(
         "--dask",
-        help="Run on a Dask cluster: the address of its scheduler, such as tcp://host:8786.",
+        help="Address of a Dask scheduler, such as tcp://host:8786.",
         metavar="ADDRESS",
+        rich_help_panel=ADVANCED,
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option("--workers", help="Number of processes to use on this machine.", metavar="N", min=1)
+    int | None,
+    typer.Option(
+        "--workers", help="Number of processes on this machine.", metavar="N", min=1, rich_help_panel=ADVANCED
+    ),
 ]
 Resume = Annotated[
     str | None,
     typer.Option(
-        "--resume", help="Store finished parts in this file, and continue from those already in it.", metavar="FILE"
+        "--resume", help="Store finished parts here, and continue from them.", metavar="FILE", rich_help_panel=ADVANCED
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
 _FORMATS: dict[OutputFormat, Any] = {
     OutputFormat.JSON: Json,
-    OutputFormat.CSV: Annotated[bool, typer.Option("--csv", help="Print CSV, with every digit.")],
-    OutputFormat.MARKDOWN: Annotated[bool, typer.Option("--md", help="Print Markdown.")],
-    OutputFormat.LATEX: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")],
+    OutputFormat.CSV: Annotated[
+        bool, typer.Option("--csv", help="Print CSV, with every digit.", rich_help_panel=OUTPUT)
+    ],
+    OutputFormat.MARKDOWN: Annotated[bool, typer.Option("--md", help="Print Markdown.", rich_help_panel=OUTPUT)],
+    OutputFormat.LATEX: Annotated[bool, typer.Option("--latex", help="Print LaTeX.", rich_help_panel=OUTPUT)],
 }
 FORMAT_FLAGS = [
     inspect.Parameter(str(name), inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
@@ -65,10 +75,16 @@ FORMAT_FLAGS = [
 
 
 _Named = Annotated[
-    OutputFormat | None, typer.Option("--format", help="Print this format; trec_eval has the lines of trec_eval.")
+    OutputFormat | None,
+    typer.Option("--format", help="Print this format; trec_eval has the lines of trec_eval.", rich_help_panel=OUTPUT),
 ]
 _PerTopic = Annotated[
-    bool, typer.Option("--per-topic", help="With --format trec_eval, the lines of every topic too, as trec_eval -q.")
+    bool,
+    typer.Option(
+        "--per-topic",
+        help="With --format trec_eval, the lines of every topic too, as trec_eval -q.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 LINE_FLAGS = [
     inspect.Parameter("format", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Named),
@@ -223,11 +239,21 @@ class OutputFile:
     def options(self) -> dict[str, Any]:
         short = [self.short] if self.short else []
         own: dict[str, Any] = {
-            self.name: (str | None, typer.Option(f"--{self.name}", *short, help=self.help, metavar="FILE"))
+            self.name: (
+                str | None,
+                typer.Option(f"--{self.name}", *short, help=self.help, metavar="FILE", rich_help_panel=OUTPUT),
+            )
         }
-        wide = typer.Option("--wide", help="In FILE, one row per topic and one column per system.")
+        wide = typer.Option(
+            "--wide", help="In FILE, one row per topic and one column per system.", rich_help_panel=OUTPUT
+        )
         own |= {"wide": (bool, wide)} if self.has_wide_form else {}
-        added = typer.Option("--add-to", help="Add the measures to a score file of the same runs.", metavar="FILE")
+        added = typer.Option(
+            "--add-to",
+            help="Add the measures to a score file of the same runs.",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+        )
         return own | ({"add_to": (str | None, added)} if self.add is not None else {})
 
     def check(self, given: dict[str, Any]) -> None:

@@ -28,13 +28,30 @@ _FLAGS: dict[str, Any] = {
             help="File to write: .html, .pdf, .md, .tex, .json, .xlsx or .bib; may be repeated. Default: report.html.",
             metavar="FILE",
             show_default=False,
+            rich_help_panel=options.OUTPUT,
         ),
     ],
-    "pdf": Annotated[bool, typer.Option("--pdf", help="Also as PDF (printed by Chromium, Chrome or Edge).")],
-    "xlsx": Annotated[bool, typer.Option("--xlsx", help="Also as a workbook with live formulas for n.")],
-    "json": Annotated[bool, typer.Option("--json", help="Also as JSON; printed if no file is named.")],
-    "md": Annotated[bool, typer.Option("--md", help="Also as Markdown; printed if no file is named.")],
-    "latex": Annotated[bool, typer.Option("--latex", help="Also as LaTeX; printed if no file is named.")],
+    "pdf": Annotated[
+        bool,
+        typer.Option(
+            "--pdf", help="Also as PDF (printed by Chromium, Chrome or Edge).", rich_help_panel=options.OUTPUT
+        ),
+    ],
+    "xlsx": Annotated[
+        bool,
+        typer.Option("--xlsx", help="Also as a workbook with live formulas for n.", rich_help_panel=options.OUTPUT),
+    ],
+    "json": Annotated[
+        bool, typer.Option("--json", help="Also as JSON; printed if no file is named.", rich_help_panel=options.OUTPUT)
+    ],
+    "md": Annotated[
+        bool,
+        typer.Option("--md", help="Also as Markdown; printed if no file is named.", rich_help_panel=options.OUTPUT),
+    ],
+    "latex": Annotated[
+        bool,
+        typer.Option("--latex", help="Also as LaTeX; printed if no file is named.", rich_help_panel=options.OUTPUT),
+    ],
 }
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import NoEffectError, RequestError
+from cranfield.errors import RequestError
 from cranfield.methods.names import RULE_TITLES, RuleName
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Param, Source, Written, question
+from cranfield.questions.parameters import Counts, Input, Param, Written, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -45,14 +45,13 @@ class BudgetResult(Result):
 def budget(
     runs: Annotated[
         sources.RunsLike,
-        Source(
+        Input(
             "Run files, folders, patterns (with `qrels`), or packed collections, whose variances are pooled.",
             metavar="RUNS",
         ),
     ],
     *,
     qrels: sources.Qrels = None,
-    teams: sources.Teams = None,
     measure: shared.RunMeasures = None,
     depths: Annotated[Counts, Param("Pool depths.", default="5,10,20,…", short="-d", metavar="D")] = None,
     best: Annotated[
@@ -64,10 +63,14 @@ def budget(
             ge=2,
             le=1_000_000,
             metavar="N",
+            excludes=("pairs", "reuse"),
         ),
     ] = None,
     pair: Annotated[
-        str | None, Param("Or: compare designs for these two runs.", label="or: two runs", metavar="A,B")
+        str | None,
+        Param(
+            "Or: compare designs for these two runs.", label="or: two runs", metavar="A,B", excludes=("pairs", "reuse")
+        ),
     ] = None,
     rule: Annotated[
         RuleName,
@@ -76,30 +79,14 @@ def budget(
             "(Sakai 2014).",
             label="Equivalent designs have",
             titles=RULE_TITLES,
+            excludes=("pairs", "reuse"),
         ),
     ] = "equal-power",
     systems: shared.Systems = None,
-    min_range: shared.MinRange = None,
     difference: shared.Difference = None,
-    width: shared.Width = None,
     test: shared.Test = None,
     alpha: shared.Alpha = 0.05,
     power: shared.Power = 0.8,
-    method: shared.Method = "blocked",
-    estimate: shared.Estimate = None,
-    price: Annotated[float, Param("Price of a judgment.", label="Price of a judgment", ge=0, le=1e9)] = 1.0,
-    topic_price: Annotated[
-        float, Param("Price of a topic, in addition to its judgments.", label="Price of a topic", ge=0, le=1e9)
-    ] = 0.0,
-    budget: Annotated[
-        float | None,
-        Param(
-            "Instead of equivalent designs: the detectable difference at each depth for B judgments (or cost B).",
-            gt=0,
-            le=1e12,
-            metavar="B",
-        ),
-    ] = None,
     pairs: Annotated[
         int | None,
         Param(
@@ -120,11 +107,36 @@ def budget(
     write_qrels: Annotated[
         str | None, Written("Write the judgments of the pool of each depth into this folder.", metavar="FOLDER")
     ] = None,
-    order: sources.Ordering = "score",
-    ties: sources.Tying = "docid",
-    precision: sources.Rounding = "double",
-    name: sources.Naming = "auto",
-    seed: shared.Seed = 1,
+    goal: groups.OneGoal = None,
+    spread: Annotated[groups.SpreadLike, groups.Fields(groups.Spread, "estimate")] = None,
+    cost: Annotated[
+        groups.CostLike,
+        groups.Fields(
+            groups.Cost,
+            "judgment",
+            "topic",
+            "budget",
+            usual={"topic": 0.0},
+            budget=groups.changed(
+                groups.Cost,
+                "budget",
+                help="Instead of equivalent designs: the detectable difference at each depth for B judgments (or cost "
+                "B).",
+                excludes=("reuse",),
+            ),
+            topic=groups.changed(
+                groups.Cost,
+                "topic",
+                help="Cost of a topic, in addition to its judgments.",
+                default="",
+                le=1e9,
+                flag="topic_price",
+                excludes=("pairs", "reuse"),
+            ),
+        ),
+    ] = None,
+    source: groups.RunSource = None,
+    resampling: groups.Seeded = None,
 ) -> BudgetResult:
     """Topics against pool depth: equivalent designs and what each costs, or what a budget makes detectable.
 
@@ -152,17 +164,18 @@ def budget(
     from cranfield.methods.pooling import Prices, reusability, write_pools
     from cranfield.methods.pooling.depths import choose_systems
 
-    choice, prices = choose_systems(best, pair), Prices(price, topic_price)
-    aims = {"min_range": min_range, "difference": difference, "width": width, "systems": systems, "test": test}
-    if pairs is not None or reuse:
-        unused = {**aims, "best": best, "pair": pair, "estimate": estimate, "rule": rule != "equal-power" or None}
-        unused |= {"price": prices != Prices() or None, "budget": budget if reuse else None}
-        _check_alone(pairs, reuse, unused)
+    wish, costs = groups.Goal.of(goal), groups.Cost.of(cost)
+    budget = costs.budget
+    method, estimate = str(wish.method), groups.Spread.of(spread).estimate
+    seed = groups.Resampling.of(resampling).seed
+    choice, prices = choose_systems(best, pair), Prices(costs.judgment, costs.topic or 0.0)
+    aims: dict[str, Any] = {"min_range": wish.min_range, "difference": difference, "width": wish.width}
+    aims |= {"systems": systems, "test": test}
+    if pairs is not None and reuse:
+        raise RequestError("choose one of `pairs`, `reuse`", fix="Ask for the other afterwards.")
     measures: Any = measure or ["AP"]
     asked: dict[str, Any] = {"depths": depths, "progress": listener()}
-    collections = sources.load_collections(
-        runs, qrels=qrels, teams=teams, order=order, ties=ties, precision=precision, name=name
-    )
+    collections = sources.load_collections(runs, qrels=qrels, **groups.Source.of(source).of_runs)
     target = _target(collections, measures, choice, {**aims, "alpha": alpha, "power": power, "method": method})
     if write_qrels is not None:
         only = _only(collections, "write_qrels")
@@ -178,16 +191,6 @@ def budget(
         )
     inputs = {**shared.target_inputs(target), "pair": choice.pair}
     return BudgetResult(study=study, inputs=inputs, warnings=sources.collection_warnings(collections, measures))
-
-
-def _check_alone(pairs: int | None, reuse: bool, unused: Mapping[str, Any]) -> None:
-    """Refuse what has no effect where no design is asked for."""
-    if pairs is not None and reuse:
-        raise RequestError("choose one of `pairs`, `reuse`", fix="Ask for the other afterwards.")
-    for name, value in unused.items():
-        if value is not None:
-            asked = "reuse" if reuse else "pairs"
-            raise NoEffectError(f"`{name}` has no effect with `{asked}`", parameter=name, fix="Leave it out.")
 
 
 def _target(collections: Mapping[str, Collection], measures: Any, choice: SystemChoice, aims: dict[str, Any]) -> Target:

@@ -8,8 +8,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Annotated
 
 from cranfield.errors import RequestError
-from cranfield.questions import sources
-from cranfield.questions.parameters import Names, Param, Source, question
+from cranfield.questions import groups, sources
+from cranfield.questions.parameters import Input, Names, Param, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -47,23 +47,22 @@ class CheckResult(Result):
 def check(
     files: Annotated[
         str | PathLike[str] | Sequence[str | PathLike[str]] | None,
-        Source(
+        Input(
             "Files or folders of any kind; the kind is recognised from the content, and the output says why.",
             metavar="FILES",
         ),
     ] = None,
     *,
-    run: Annotated[Names, Source("A run file.", metavar="FILE")] = None,
-    qrels: Annotated[Names, Source("Judgments.", short="-q", metavar="FILE")] = None,
-    intents: Annotated[Names, Source("Per-intent judgments.", metavar="FILE")] = None,
-    teams: Annotated[Names, Source("A team list.", short="-t", metavar="FILE")] = None,
-    scores: Annotated[Names, Source("A score table.", metavar="FILE")] = None,
+    run: Annotated[Names, Input("A run file.", metavar="FILE")] = None,
+    qrels: Annotated[Names, Input("Judgments.", short="-q", metavar="FILE")] = None,
+    intents: Annotated[Names, Input("Per-intent judgments.", metavar="FILE")] = None,
+    teams: Annotated[Names, Input("A team list.", short="-t", metavar="FILE")] = None,
+    scores: Annotated[Names, Input("A score table.", metavar="FILE")] = None,
     strict: Annotated[bool, Param("Count warnings as errors.", label="count warnings as errors")] = False,
     all: Annotated[
         bool, Param(f"List every problem, not only the first {PLACES} of each kind.", label="list every problem")
     ] = False,
-    order: sources.Ordering = "score",
-    name: sources.Naming = "auto",
+    source: Annotated[groups.SourceLike, groups.Fields(groups.Source, "order", "name")] = None,
 ) -> CheckResult:
     """Check files before anything is computed from them; exit code 2 when scores would be wrong or are missing.
 
@@ -95,6 +94,7 @@ def check(
     from cranfield.formats.text import expand
     from cranfield.scores.score_files import OTHER_FORMATS, check_folder
 
+    read = groups.Source.of(source)
     told = {"run": run, "qrels": qrels, "intents": intents, "teams": teams, "scores": scores}
     kinds = {path: FileKind(kind) for kind, paths in told.items() for path in expand(paths or [])}
     given = sources.paths_of(files) or []
@@ -105,9 +105,9 @@ def check(
     report = check_files(
         named,
         kinds=kinds,
-        order=Order(order),
-        by_tag=name == "tag",
-        by_file=name == "file",
+        order=Order(read.order),
+        by_tag=read.name == "tag",
+        by_file=read.name == "file",
         others=(*RUN_FORMATS, *OTHER_FORMATS),
         progress=listener(),
     ).joined(folders.values())

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import NoEffectError, RequestError
-from cranfield.methods.names import ESTIMATOR_TITLES, EstimatorName, TestName
+from cranfield.errors import RequestError
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
 from cranfield.results import Result, rendering
 from cranfield.runtime.threads import listener
@@ -91,34 +90,21 @@ def compare(
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
-    teams: sources.Teams = None,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
     best_per: sources.BestPer = None,
-    test: Annotated[
-        TestName | None,
-        Param(
-            "Test that compares the systems.",
-            default="t, corrected by Holm",
-            metavar="NAME",
-            titles={"": "t with Holm's correction", **shared.TEST_CHOICES},
-        ),
-    ] = None,
+    test: shared.ComparisonTest = None,
     correct: shared.Correct = None,
-    alpha: Annotated[
-        float,
-        Param(
-            "Significance level; the family-wise error rate, unless `correct` is bh, by or none.",
-            label="α",
-            ge=shared.LEAST_ALPHA,
-            lt=1,
-        ),
-    ] = 0.05,
+    alpha: shared.Alpha = 0.05,
     baseline: Annotated[
         Names, Param("Compare the other systems with this one only; may be repeated.", metavar="SYSTEM")
     ] = None,
     one_sided: Annotated[
-        bool, Param("With `baseline`: test only whether the other systems are better than it.", label="one-sided test")
+        bool,
+        Param(
+            "With `baseline`: test only whether the other systems are better than it (one-sided).",
+            label="one-sided test",
+            excludes=("judge", "audit"),
+        ),
     ] = False,
     equivalence: Annotated[
         float | None,
@@ -128,16 +114,18 @@ def compare(
             gt=0,
             le=1e12,
             metavar="M",
+            excludes=("judge", "audit"),
         ),
     ] = None,
     non_inferiority: Annotated[
         float | None,
         Param(
-            "Also show which systems are not worse than the baseline by this margin or more.",
+            "Also show which systems are not worse than the baseline by this margin of non-inferiority or more.",
             label="Non-inferior within",
             gt=0,
             le=1e12,
             metavar="M",
+            excludes=("judge", "audit"),
         ),
     ] = None,
     gate: Annotated[
@@ -146,6 +134,7 @@ def compare(
             "Whether the candidate is shown to be not worse than the baseline by this margin or more (no-worse=0.02, "
             "or no-worse=2% of the baseline's mean), or to be better (better); may be repeated. Exit code 1 otherwise.",
             metavar="no-worse=M|better",
+            excludes=("audit",),
         ),
     ] = None,
     candidate: Annotated[
@@ -154,6 +143,7 @@ def compare(
             "With `gate`: the system that has to pass; may be repeated.",
             default="all but the baseline, corrected for their number",
             metavar="SYSTEM",
+            requires=("gate",),
         ),
     ] = None,
     repeats: Annotated[
@@ -162,11 +152,19 @@ def compare(
             "With `gate`: two or more systems that are repeats of one, such as runs with other seeds; may be repeated. "
             "Predicts how often the verdict would change if candidate and baseline were run again.",
             metavar="SYSTEM",
+            requires=("gate",),
+            excludes=("judge",),
+            advanced=True,
         ),
     ] = None,
     lower_is_better: shared.LowerIsBetter = False,
     audit: Annotated[
-        bool, Param("Run all tests on the same data: which verdicts change, and why.", label="all tests side by side")
+        bool,
+        Param(
+            "Run all tests on the same data: which verdicts change, and why.",
+            label="all tests side by side",
+            excludes=("judge",),
+        ),
     ] = False,
     all_pairs: Annotated[
         bool,
@@ -175,25 +173,18 @@ def compare(
             label="list all pairs",
         ),
     ] = False,
-    judge: sources.Judge = None,
-    estimator: Annotated[
-        EstimatorName | None,
-        Param(
-            "With a judge: how human labels on some topics and the judge's on all become one result.",
-            default="regression",
-            titles={"": "regression", **ESTIMATOR_TITLES},
+    judge: Annotated[groups.JudgeLike, groups.Fields(groups.Judge, "labels", "estimator", "sampled")] = None,
+    source: Annotated[
+        groups.SourceLike,
+        groups.Fields(
+            groups.Source,
+            "teams",
+            "columns",
+            "missing",
+            teams=groups.changed(groups.Source, "teams", requires=("best_per=team",)),
         ),
     ] = None,
-    sampled: Annotated[
-        bool,
-        Param(
-            "With a judge: the topics with human labels were drawn at random from the judged ones.",
-            label="topics with human labels drawn at random",
-        ),
-    ] = False,
-    resamples: shared.Resamples = None,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    resampling: groups.Resampled = None,
 ) -> ComparisonResult:
     """Which systems differ: ranking, systems that may be the best, and every pair with its difference and adjusted p.
 
@@ -222,35 +213,29 @@ def compare(
     >>> print(cf.compare(scores, baseline="b", gate="no-worse=0.02").gates[0].verdict)
     no-worse=0.02 passed: a − b is at least 0.0312 (95 % one-sided, t, 4 topics)
     """
-    demands = _demands(gate, candidate=candidate, baseline=baseline, test=test, repeats=repeats)
-    if teams is not None and best_per != sources.TEAM:
-        what = '`teams` has no effect without `best_per="team"`'
-        raise NoEffectError(what, parameter="teams", fix="Leave it out, or add that.")
-    if judge is not None:
-        more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None, "repeats": repeats}
-        more["one_sided"] = one_sided or None
-        _check_judged(**more, best_per=best_per, equivalence=equivalence, non_inferiority=non_inferiority)
+    demands = _demands(gate, baseline=baseline, test=test, repeats=repeats)
+    model, read, drawn = groups.Judge.of(judge), groups.Source.of(source), groups.Resampling.of(resampling)
+    resamples, seed, estimator = drawn.resamples, drawn.seed, model.estimator
+    if model.labels is not None:
         if demands and estimator == "judge":
             what = "a gate is about scores under human labels, and the judge's labels alone say nothing about them"
             raise RequestError(what, fix="Leave out `estimator`, or leave out the gate.")
-        labels = sources.load_label_sets(scores, judge, qrels=qrels, columns=columns, measure=measure, missing=missing)
+        labels = sources.load_label_sets(scores, model.labels, qrels=qrels, measure=measure, **read.of_tables)
         settings: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha, "baseline": baseline or ()}
-        settings |= {"estimator": estimator or "regression", "sampled": sampled, "resamples": resamples}
+        settings |= {"estimator": estimator or "regression", "sampled": model.sampled, "resamples": resamples}
         return _judged(labels, demands, candidate, seed=seed, **settings)
-    _check_not_judged(estimator=estimator, sampled=sampled or None)
-    policy = missing or ("nan" if test in OWN_TOPICS else None)
-    source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": policy}
+    policy = read.missing or ("nan" if test in OWN_TOPICS else None)
+    told: dict[str, Any] = {"qrels": qrels, "columns": read.columns, "measure": measure, "missing": policy}
     named = [*(baseline or ()), *(candidate or ()), *(repeats or ())]
     from cranfield.scores.selection import check_systems
 
-    chosen = sources.best_per_team(best_per, teams, lower_is_better=lower_is_better, always=named)
-    tables = sources.load_tables(scores, **source, uses_roles=True, choose=chosen)
+    chosen = sources.best_per_team(best_per, read.teams, lower_is_better=lower_is_better, always=named)
+    tables = sources.load_tables(scores, **told, uses_roles=True, choose=chosen)
     if policy == "nan":  # as it should be where systems had topics of their own
         tables = replace(tables, warnings=tuple(each for each in tables.warnings if each.slug != "cell-missing"))
     check_systems(tables.by_name, named)
     if audit:
-        margins = {"equivalence": equivalence, "non_inferiority": non_inferiority, "one_sided": one_sided or None}
-        _check_audit(tables, test=test, lower_is_better=lower_is_better or None, gate=gate, **margins)
+        _check_audit(tables)
         return _audited(tables, correct=correct, alpha=alpha, baseline=baseline, resamples=resamples, seed=seed)
     from cranfield.methods.contrasts.comparing import compare as run
 
@@ -278,13 +263,9 @@ def compare(
     return _gated(result, tables, demands, seed=seed, **named_gates) if demands else result
 
 
-def _demands(gate: Names, *, candidate: Names, baseline: Names, test: str | None, repeats: Names) -> list[MarginGate]:
+def _demands(gate: Names, *, baseline: Names, test: str | None, repeats: Names) -> list[MarginGate]:
     """The gates as they were understood, before any data is read."""
     if not gate:
-        for name, value in (("candidate", candidate), ("repeats", repeats)):
-            if value:
-                what = f"`{name}` has no effect without `gate`"
-                raise NoEffectError(what, parameter=name, fix="Leave it out, or name a gate.")
         return []
     from cranfield.methods.contrasts.gates import check_gated_test, parse_margin_gate
     from cranfield.methods.contrasts.repeats import check_repeats
@@ -338,19 +319,6 @@ def _with_required_topics(verdict: GateVerdict, means: Mapping[str, float], pair
     return replace(verdict, required_topics=required) if required and required > verdict.topics else verdict
 
 
-def _check_judged(**given: Any) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise RequestError(f"`{name}` cannot be combined with `judge`", fix=f"Leave out `{name}`.")
-
-
-def _check_not_judged(**given: Any) -> None:
-    for name, value in given.items():
-        if value is not None:
-            what = f"`{name}` has no effect without `judge`"
-            raise NoEffectError(what, parameter=name, fix="Give the labels of a judge.")
-
-
 def _judged(
     labels: sources.LabelSets, demands: list[MarginGate], candidate: Names, **settings: Any
 ) -> ComparisonResult:
@@ -376,16 +344,12 @@ def _judged(
     return replace(result, gates=gates, warnings=(*result.warnings, *cautions))
 
 
-def _check_audit(tables: sources.Tables, **given: Any) -> None:
+def _check_audit(tables: sources.Tables) -> None:
     if any(table.has_roles for table in tables.by_name.values()):
         raise RequestError(
             "an audit runs tests of independent topics, and these have clusters, strata or weights",
             fix="Leave out `audit`, or cluster=, stratum= and weight=.",
         )
-    for name, value in given.items():
-        if value is not None:
-            what = f"an audit runs every test: `{name}` has no effect"
-            raise NoEffectError(what, parameter=name, fix=f"Leave out `{name}`.")
 
 
 def _audited(

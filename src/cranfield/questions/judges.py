@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import NoEffectError, RequestError
+from cranfield.errors import RequestError
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Param, question
+from cranfield.questions.parameters import Counts, Input, NamedData, Param, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -48,17 +48,15 @@ class JudgesResult(Result):
 def judges(
     scores: Annotated[
         sources.ScoresLike,
-        sources.Source(
-            "Run files, with `qrels` for human judgments; or a score table under human labels.", metavar="SCORES"
-        ),
+        Input("Run files, with `qrels` for human judgments; or a score table under human labels.", metavar="SCORES"),
     ],
     *,
-    judge: sources.Judge,
+    judge: groups.JudgeLabels,
     qrels: sources.Qrels = None,
-    earlier: sources.Earlier = None,
-    teams: sources.Teams = None,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
+    earlier: Annotated[
+        NamedData, Input("Earlier labels of a judge of the same name, to see how it drifted.", metavar="NAME=FILE")
+    ] = None,
     topics: Annotated[
         Counts,
         Param(
@@ -79,15 +77,16 @@ def judges(
         ),
     ] = None,
     stratify: Annotated[
-        bool, Param("Draw from five groups of topics, by the judge's mean score of a topic.", label="draw from groups")
+        bool,
+        Param(
+            "Draw from five groups of topics, by the judge's mean score of a topic.",
+            label="draw from groups",
+            requires=("draw",),
+        ),
     ] = False,
-    alpha: Annotated[
-        float,
-        Param("Significance level of favour; intervals are those of 1 − α.", label="α", ge=shared.LEAST_ALPHA, lt=1),
-    ] = 0.05,
-    resamples: shared.Resamples = None,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    alpha: shared.Alpha = 0.05,
+    source: groups.TeamSource = None,
+    resampling: groups.Resampled = None,
 ) -> JudgesResult:
     """What labels of a language model are worth: agreement with people, favoured systems, and the topics they save.
 
@@ -119,7 +118,9 @@ def judges(
     >>> round(found.labels["model"].kappa.value, 4)
     0.6538
     """
-    more: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
+    read, random = groups.Source.of(source), groups.Resampling.of(resampling)
+    teams, seed = read.teams, random.seed
+    more: dict[str, Any] = {"measure": measure, **read.of_tables}
     labels = sources.load_label_sets(scores, judge, qrels=qrels, **more)
     drawn, judged = _drawn(labels.judges, draw, stratify=stratify, seed=seed)
     if labels.human is None:
@@ -138,7 +139,7 @@ def judges(
         teams=None if teams is None else read_teams(teams),
         sizes=sizes,
         alpha=alpha,
-        resamples=resamples or RESAMPLES,
+        resamples=random.resamples or RESAMPLES,
         seed=seed,
         progress=listener(),
     )
@@ -156,9 +157,6 @@ def _check_draw(draw: int | None) -> None:
 def _drawn(judges: Any, draw: int | None, *, stratify: bool, seed: int) -> tuple[tuple[str, ...], int]:
     """Topics for people to label, and how many they were drawn from: those that every judge has labelled."""
     if draw is None:
-        if stratify:
-            what = "`stratify` has no effect without `draw`"
-            raise NoEffectError(what, parameter="stratify", fix="Say how many topics to draw.")
         return (), 0
     import numpy as np
 

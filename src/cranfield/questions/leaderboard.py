@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.errors import InputError, NoEffectError, RequestError
-from cranfield.methods.names import RankName, TestName
+from cranfield.methods.names import RankName
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import NamedData, Param, question
+from cranfield.questions.parameters import Input, NamedData, Param, question
 from cranfield.results import Result, rendering
 from cranfield.runtime.threads import listener
 
@@ -51,13 +51,12 @@ class LeaderboardResult(Result):
 def leaderboard(
     scores: Annotated[
         sources.ScoresLike,
-        sources.Source(
+        Input(
             "Score table with tasks in the topic column; or several score tables with topics, one per collection.",
             metavar="SCORES",
         ),
     ],
     *,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
     weights: Annotated[
         NamedData,
@@ -93,25 +92,9 @@ def leaderboard(
             label="mean of the strata's means",
         ),
     ] = False,
-    test: Annotated[
-        TestName | None,
-        Param(
-            "Test that separates systems.",
-            default="t, corrected by Holm",
-            metavar="NAME",
-            titles={"": "t with Holm's correction", **shared.TEST_CHOICES},
-        ),
-    ] = None,
+    test: shared.ComparisonTest = None,
     correct: shared.Correct = None,
-    alpha: Annotated[
-        float,
-        Param(
-            "Significance level of the tests, of the ranks, and of the set of systems that may be the best.",
-            label="α",
-            ge=shared.LEAST_ALPHA,
-            lt=1,
-        ),
-    ] = 0.05,
+    alpha: shared.Alpha = 0.05,
     ranks: Annotated[
         RankName,
         Param(
@@ -120,8 +103,8 @@ def leaderboard(
         ),
     ] = "marginal",
     lower_is_better: shared.LowerIsBetter = False,
-    resamples: shared.Resamples = None,
-    seed: shared.Seed = 1,
+    source: Annotated[groups.SourceLike, groups.Fields(groups.Source, "columns")] = None,
+    resampling: groups.Resampled = None,
 ) -> LeaderboardResult:
     """A leaderboard with the systems that may be the best, the ranks that each may have, and the tasks that decide.
 
@@ -158,7 +141,8 @@ def leaderboard(
     from cranfield.methods.boards.board import make_board
     from cranfield.scores.quality import table_warnings
 
-    tables = sources.load_score_tables(scores, columns=columns, measure=measure, missing=None)
+    random = groups.Resampling.of(resampling)
+    tables = sources.load_score_tables(scores, columns=groups.Source.of(source).columns, measure=measure, missing=None)
     asked: dict[str, Any] = {
         "weights": _numbers(sources.named_files(weights, "weights")),
         "standardise": standardise,
@@ -167,8 +151,8 @@ def leaderboard(
         "alpha": alpha,
         "ranks": ranks,
         "lower_is_better": lower_is_better,
-        "resamples": resamples,
-        "seed": seed,
+        "resamples": random.resamples,
+        "seed": random.seed,
     }
     several = len(tables) > 1
     for name, has_no_effect in (("strata", strata and several), ("baseline", baseline is not None and not several)):
@@ -186,7 +170,7 @@ def leaderboard(
         name: make_board(board_tables, measure=name, strata=strata, baseline=baseline, progress=listener(), **asked)
         for name in measures
     }
-    return LeaderboardResult(boards=boards, warnings=table_warnings(tables), seed=seed)
+    return LeaderboardResult(boards=boards, warnings=table_warnings(tables), seed=random.seed)
 
 
 def _common_measures(tables: Mapping[str, ScoreTable]) -> list[str]:

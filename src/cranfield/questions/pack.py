@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import NoEffectError, RequestError
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Names, Source, Written, question
+from cranfield.questions.parameters import Input, Names, Written, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class PackResult(Result):
 def pack(
     runs: Annotated[
         sources.RunsLike | sources.ScoresLike,
-        Source(
+        Input(
             "Run files (also gzip), folders or patterns, - for standard input; or a score table; or a packed file.",
             metavar="RUNS",
         ),
@@ -56,16 +56,8 @@ def pack(
     *,
     out: Annotated[str, Written("Where to write the packed file.", short="-o", metavar="FILE")],
     qrels: sources.Qrels = None,
-    teams: sources.Teams = None,
-    intents: sources.Intents = None,
-    intent_probabilities: sources.IntentProbabilities = None,
-    order: sources.Ordering = "score",
-    ties: sources.Tying = "docid",
-    precision: sources.Rounding = "double",
-    name: sources.Naming = "auto",
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
-    missing: shared.MissingPacked = None,
+    source: groups.PackedSource = None,
 ) -> PackResult:
     """Pack runs, judgments and teams, or a score table, into one file that loads quickly and replaces them.
 
@@ -95,23 +87,22 @@ def pack(
     """
     from os.path import getsize
 
+    read = groups.Source.of(source)
+    columns, missing = read.columns, read.missing
     others: dict[str, Any] = {
         "qrels": qrels,
-        "teams": teams,
-        "intents": intents,
-        "intent_probabilities": intent_probabilities,
+        "teams": read.teams,
+        "intents": read.intents,
+        "intent_probabilities": read.intent_probabilities,
     }
     is_judged = any(each is not None for each in others.values())
-    if is_judged and columns is not None:
-        what = "`columns` has no effect on runs with judgments"
-        raise NoEffectError(what, parameter="columns", fix="Leave it out, or the judgments if these are scores.")
     if columns is not None or (not is_judged and sources.are_scores(runs)):
         _check_only_scores(
             **others,
-            order=None if order == "score" else order,
-            ties=None if ties == "docid" else ties,
-            precision=None if precision == "double" else precision,
-            name=None if name == "auto" else name,
+            order=None if read.order == "score" else read.order,
+            ties=None if read.ties == "docid" else read.ties,
+            precision=None if read.precision == "double" else read.precision,
+            name=None if read.name == "auto" else read.name,
         )
         table = _pack_scores(runs, out, columns=columns, measure=measure, missing=missing)
         return PackResult(scores=table, file=out, bytes=getsize(out), warnings=table.warnings)
@@ -123,7 +114,7 @@ def pack(
             "by its first lines this is no score table, and runs cannot be scored without judgments",
             fix="With runs, give `qrels` or `intents`. With scores, give `columns`; `check()` says what a file is.",
         )
-    collection = sources.load_collection(runs, **others, order=order, ties=ties, precision=precision, name=name)
+    collection = sources.load_collection(runs, **{**others, **read.of_runs})
     collection.save(out)
     return PackResult(collection=collection, file=out, bytes=getsize(out), warnings=tuple(collection.warnings))
 

@@ -7,14 +7,14 @@ import operator
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property, wraps
 from math import isfinite
 from os import PathLike, fspath
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from cranfield.errors import RequestError
+from cranfield.errors import Caution, CranfieldError, NoEffectError, RequestError
 from cranfield.formats.problems import shorten
 from cranfield.methods.names import FORMER_TEST_NAMES, HOLM_FIX
 
@@ -46,6 +46,10 @@ class Param:
     else (nothing, where it is empty); ``label`` names the field of a form, ``short`` is the short flag, ``metavar`` the
     word that stands for the value in help; ``titles`` describes the choices. Bounds hold for every value of a list,
     which has at most ``most``.
+
+    ``flag`` is the name outside its group, where the field of the group has a shorter one. It has no effect unless one
+    of ``requires`` is given, or where one of ``excludes`` is: names of parameters, or ``name=value``. What is
+    ``advanced`` stands last in help.
     """
 
     help: str
@@ -60,16 +64,88 @@ class Param:
     le: float | None = None
     most: int = 1_000_000
     titles: Mapping[str, str] = field(default_factory=dict)
+    flag: str = ""
+    requires: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    advanced: bool = False
 
 
 @dataclass(frozen=True)
-class Source(Param):
+class Input(Param):
     """A parameter that says where data comes from or where files go; a page has uploads and downloads instead."""
 
 
 @dataclass(frozen=True)
-class Written(Source):
+class Written(Input):
     """A parameter that names what is written."""
+
+
+class Group:
+    """Parameters that belong together: one argument in Python, an object or a dict; elsewhere its fields are flags.
+
+    ``title`` heads its panel in help and its drawer on a page; ``main`` is the field that a plain value stands for.
+    """
+
+    title: ClassVar[str] = ""
+    main: ClassVar[str] = ""
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """The object that a question is called with, whatever its caller gave."""
+        return value if isinstance(value, cls) else cls(**(value or {}))
+
+
+class Fields:
+    """The fields of a group that a question has: ``Annotated[type, Fields(Group, "name", …)]``.
+
+    ``usual`` are defaults of this question, and ``own`` annotations of fields about which it says something else.
+    """
+
+    def __init__(self, group: type[Group], *names: str, usual: Mapping[str, Any] | None = None, **own: Any) -> None:
+        self.group, self.names, self.usual, self.own = group, names, usual or {}, own
+
+    def parameters(self, argument: str) -> Iterable[Parameter]:
+        """Every field as a parameter of its own, under the name of its flag."""
+        for name in self.names:
+            default = self.usual[name] if name in self.usual else getattr(self.group, name)
+            declared = _parameter(name, self.own.get(name) or self.group.__annotations__[name], default)
+            yield replace(
+                declared,
+                name=declared.about.flag or name,
+                is_optional=default is None,
+                argument=argument,
+                field=name,
+                panel=self.group.title,
+            )
+
+    def spread(self, argument: str, value: Any) -> dict[str, Any]:
+        """What was given as the group, by the names of its fields."""
+        said = self._said(argument, value)
+        unknown = next((str(name) for name in said if name not in self.names), None)
+        if unknown is None:
+            return said
+        close = closest(unknown, self.names)
+        fix = f"Did you mean {close[0]}?" if close else f"It has: {', '.join(self.names)}."
+        raise RequestError(f"`{argument}` has no field «{shorten(unknown)}» here", fix=fix)
+
+    def _said(self, argument: str, value: Any) -> dict[str, Any]:
+        if value is None:
+            return {}
+        if isinstance(value, self.group):  # what differs from the defaults of its class
+            members = fields(value)  # type: ignore[arg-type]
+            parts = {each.name: getattr(value, each.name) for each in members}
+            return {each.name: parts[each.name] for each in members if not _is_same(parts[each.name], each.default)}
+        if isinstance(value, Mapping):
+            return dict(value)
+        if self.group.main in self.names:
+            return {self.group.main: value}
+        example = f"cranfield.{self.group.__name__}({self.names[0]}=…) or {{{self.names[0]!r}: …}}"
+        raise RequestError(f"`{argument}` cannot be «{shown(value)}»", fix=f"Write {example}.")
+
+
+def _is_same(value: Any, usual: Any) -> bool:
+    """Whether a value is the usual one; data in memory is compared with nothing."""
+    return value is usual or (isinstance(value, str | int | float | list) and bool(value == usual))
 
 
 @dataclass(frozen=True)
@@ -84,10 +160,28 @@ class Parameter:
     is_optional: bool = False
     is_positional: bool = False
     takes_data: bool = False  # objects in memory as well as the names of files
+    argument: str = ""  # of the function, where this is a field of a group
+    field: str = ""
+    panel: str = ""
 
     @property
     def is_source(self) -> bool:
-        return isinstance(self.about, Source)
+        return isinstance(self.about, Input)
+
+    @property
+    def in_python(self) -> str:
+        """What the function calls it: the argument, and its key in a group."""
+        if not self.argument:
+            return self.name
+        return self.argument if self.name == self.argument else f'{self.argument}={{"{self.field}": …}}'
+
+    def blocked_by(self, values: Mapping[str, Any], given: frozenset[str]) -> str:
+        """Why it has no effect beside these values, of which some were ``given``; empty where it has."""
+        needs = [each for each in self.about.requires if each.partition("=")[0] in values]
+        if needs and not any(_holds(each, values, given) for each in needs):
+            return f"without {' or '.join(map(_in_words, needs))}"
+        with_them = [each for each in self.about.excludes if _holds(each, values, given)]
+        return f"with {_in_words(with_them[0])}" if with_them else ""
 
     @property
     def names_files(self) -> bool:
@@ -115,15 +209,17 @@ class Parameter:
     def help(self) -> str:
         """What it means, its choices, and what it is where it is left out: the same text in every interface."""
         alone = f"; without scores, {self.about.alone}" if self.about.alone else ""
-        return self._help(f"{self.about.default}{alone}")
+        return self._help(f"{self.about.default}{alone}" if self.default is None else "")
 
     def help_for(self, *, with_scores: bool) -> str:
         """The same where there are scores, or where there are none."""
         return self._help(self.default_for(with_scores=with_scores))
 
     def default_for(self, *, with_scores: bool) -> str:
-        about = self.about
-        return about.default if with_scores or about.alone is None else about.alone
+        """What None stands for; empty where it is something else when it is left out."""
+        if self.default is not None:
+            return ""
+        return self.about.default if with_scores or self.about.alone is None else self.about.alone
 
     def _help(self, default: str) -> str:
         text = self.about.help + (LISTS if self.is_grid else "")
@@ -253,7 +349,27 @@ class Parameter:
                 raise RequestError(what, fix=about.help)
 
 
+def _holds(condition: str, values: Mapping[str, Any], given: frozenset[str]) -> bool:
+    """Whether a parameter is given, or has the value that is named."""
+    name, equals, value = condition.partition("=")
+    return (values.get(name) == value) if equals else name in given
+
+
+def _in_words(condition: str) -> str:
+    name, equals, value = condition.partition("=")
+    if name in DATA:
+        return name
+    return f'`{name}="{value}"`' if equals else f"`{name}`"
+
+
+DATA = ("scores", "runs")
+"""Arguments that are data, and no fields of a form."""
 _COMMA = re.compile(r"0,\d+")  # a number as many languages write it: no list of designs begins with 0
+
+
+def about(annotation: Any, **said: Any) -> Any:
+    """What another declaration says about its parameter, with some of it replaced."""
+    return replace(get_args(annotation)[1], **said)
 
 
 def path_list(value: Any) -> Any:
@@ -308,6 +424,7 @@ def shown(value: Any) -> str:
     return text if isinstance(value, int | float) else shorten(text)
 
 
+_MARKED = re.compile(r"`([^`\n]+)`")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -346,15 +463,97 @@ class Question:
         return inspect.signature(self.function, eval_str=True)
 
     @cached_property
+    def groups(self) -> dict[str, Fields]:
+        """The arguments of the function that are groups."""
+        about = {name: get_args(each.annotation)[1] for name, each in self.signature.parameters.items()}
+        return {name: each for name, each in about.items() if isinstance(each, Fields)}
+
+    @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        return {name: _parameter(each) for name, each in self.signature.parameters.items()}
+        """Everything that can be said, by the names of flags: a field of a group is a parameter like others."""
+        return {each.name: each for argument in self.signature.parameters.values() for each in self._declared(argument)}
+
+    def _declared(self, argument: inspect.Parameter) -> Iterable[Parameter]:
+        if argument.name in self.groups:
+            return self.groups[argument.name].parameters(argument.name)
+        is_positional = argument.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return [replace(_parameter(argument.name, argument.annotation, argument.default), is_positional=is_positional)]
+
+    def call(self, *given: Any, **named: Any) -> Any:
+        """The result for arguments as the function has them; what is refused is said in its words."""
+        try:
+            result = self.ask(*given, **self._spread(named))
+        except CranfieldError as error:
+            error.what, error.fix = self.in_python(error.what), self.in_python(error.fix)
+            raise
+        warnings = tuple(self._renamed(each) for each in result.warnings)
+        return replace(result, warnings=warnings)
+
+    def _renamed(self, caution: Any) -> Any:
+        """A warning in the words of the function; what files have wrong names no parameter."""
+        if type(caution) is not Caution:
+            return caution
+        return replace(caution, what=self.in_python(caution.what), fix=self.in_python(caution.fix))
+
+    def _spread(self, named: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of the function by the names of flags."""
+        told: dict[str, Any] = {}
+        for argument, value in named.items():
+            if argument in self.groups:
+                flags = {each.field: each.name for each in self.parameters.values() if each.argument == argument}
+                spread = self.groups[argument].spread(argument, value)
+                told |= {flags[name]: part for name, part in spread.items()}
+            elif argument in self.signature.parameters:
+                told[argument] = value
+            else:
+                raise TypeError(f"{self.name}() has no parameter {argument!r}{self._suggestion(argument)}")
+        return told
+
+    def in_python(self, text: str) -> str:
+        """A message with the fields of groups as the function has them."""
+
+        def rename(found: re.Match[str]) -> str:
+            name, _, value = found[1].partition("=")
+            each = self.parameters.get(name)
+            if each is None or each.in_python == name:
+                return found[0]
+            return f"`{each.in_python.replace('…', value) if value else each.in_python}`"
+
+        return _MARKED.sub(rename, text)
 
     def ask(self, *given: Any, **named: Any) -> Any:
-        """The result for these arguments; it knows them as its inputs."""
+        """The result for parameters by the names of flags; it knows them as its inputs."""
         values = self.bind(*given, **named)
-        result = self.function(**values)
+        self.check(values)
+        result = self.function(**self._arguments(values))
         inputs = {name: described(value) for name, value in values.items()}
         return replace(result, inputs={**inputs, **result.inputs})
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Refuse what has no effect beside the other values: the one place for all interfaces."""
+        given = frozenset(name for name, value in values.items() if not self._is_usual(name, value))
+        for name in filter(given.__contains__, self._conditional):
+            why = self.parameters[name].blocked_by(values, given)
+            if why:
+                word, _, others = why.partition(" ")
+                fix = f"Leave it out, or give {others}." if word == "without" else "Leave one of them out."
+                raise NoEffectError(f"`{name}` has no effect {why}", parameter=name, fix=fix)
+
+    @cached_property
+    def _conditional(self) -> tuple[str, ...]:
+        return tuple(name for name, each in self.parameters.items() if each.about.requires or each.about.excludes)
+
+    def _is_usual(self, name: str, value: Any) -> bool:
+        """Whether a checked value says no more than leaving it out."""
+        return name in self.defaults and _is_same(value, self.defaults[name])
+
+    def _arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values as the function takes them."""
+        told = {name: values[name] for name, each in self.parameters.items() if not each.argument}
+        for argument, each in self.groups.items():
+            members = [every for every in self.parameters.values() if every.argument == argument]
+            told[argument] = each.group(**{every.field: values[every.name] for every in members})
+        return told
 
     @cached_property
     def positional(self) -> tuple[str, ...]:
@@ -377,15 +576,16 @@ class Question:
                 raise TypeError(f"{self.name}() has no parameter {name!r}{self._suggestion(name)}")
         arguments = {**dict(zip(self.positional, given, strict=False)), **named}
         if len(arguments) < len(given) + len(named) or not self.required <= arguments.keys():
-            self.signature.bind(*given, **named)  # which says what is wrong
+            plain = {name: value for name, value in named.items() if not self.parameters[name].argument}
+            self.signature.bind(*given, **plain)  # which says what is wrong
         return self.defaults | {name: self.parameters[name].checked(value) for name, value in arguments.items()}
 
     def _suggestion(self, name: str) -> str:
-        renamed = RENAMED.get(name)
-        if renamed in self.parameters:
-            return f": it is called {renamed!r} now"
+        name = RENAMED.get(name, name)
+        if name in self.parameters:
+            return f": it is {self.parameters[name].in_python} now"
         close = closest(name, self.parameters)
-        return f": did you mean {close[0]!r}?" if close else ""
+        return f": did you mean {self.parameters[close[0]].in_python}?" if close else ""
 
 
 def question(title: str, **more: Any) -> Callable[[Function], Function]:
@@ -396,7 +596,7 @@ def question(title: str, **more: Any) -> Callable[[Function], Function]:
 
         @wraps(function)
         def ask(*given: Any, **named: Any) -> Any:
-            return declared.ask(*given, **named)
+            return declared.call(*given, **named)
 
         ask.__doc__ = documented(declared)
         plain = _plain_signature(declared.signature)
@@ -413,8 +613,14 @@ def documented(declared: Question) -> str:
     """The docstring of the function with what its signature says about every parameter."""
     text = inspect.getdoc(declared.function) or ""
     lines = ["Parameters", "----------"]
-    for name, each in declared.parameters.items():
-        lines += [name, f"    {each.help}"]
+    for name in declared.signature.parameters:
+        members = [each for each in declared.parameters.values() if each.argument == name]
+        if members:
+            group = declared.groups[name].group
+            lines += [name, f"    {group.title}: a `{group.__name__}`, or a dict with these keys.", ""]
+            lines += [f"    ``{each.field}``: {each.help}\n" for each in members]
+        else:
+            lines += [name, f"    {declared.parameters[name].help}"]
     before, returns, after = text.partition("Returns\n-------")
     return "\n".join([before.rstrip(), "", *lines, "", returns + after]).rstrip() + "\n"
 
@@ -436,17 +642,16 @@ def described(value: Any) -> Any:
     return type(value).__name__
 
 
-def _parameter(each: inspect.Parameter) -> Parameter:
-    base, about = get_args(each.annotation)[:2]
+def _parameter(name: str, annotation: Any, default: Any) -> Parameter:
+    base, about = get_args(annotation)[:2]
     kind, choices, is_optional = _kind(base)
     return Parameter(
-        name=each.name,
-        kind="data" if isinstance(about, Source) and kind == "other" else kind,
-        default=each.default,
+        name=name,
+        kind="data" if isinstance(about, Input) and kind == "other" else kind,
+        default=default,
         about=about,
         choices=choices,
-        is_optional=is_optional or each.default is None,
-        is_positional=each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        is_optional=is_optional or default is None,
         takes_data=base in (NamedData, JudgmentData),
     )
 

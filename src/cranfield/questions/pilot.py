@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Param, Written, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
@@ -39,7 +39,6 @@ def pilot(
     runs: sources.Runs,
     *,
     qrels: sources.Qrels = None,
-    teams: sources.Teams = None,
     measure: shared.RunMeasures = None,
     leave_out: Annotated[
         Counts,
@@ -62,15 +61,11 @@ def pilot(
         int | None,
         Param("Pool depth.", default="that of the judgments", label="Pool depth", ge=1, le=100_000, metavar="D"),
     ] = None,
-    estimate: shared.Estimate = None,
     systems: shared.Systems = None,
-    min_range: shared.MinRange = None,
     difference: shared.Difference = None,
-    width: shared.Width = None,
     test: shared.Test = None,
     alpha: shared.Alpha = 0.05,
     power: shared.Power = 0.8,
-    method: shared.Method = "blocked",
     within: Annotated[
         float,
         Param(
@@ -84,11 +79,10 @@ def pilot(
     write_qrels: Annotated[
         str | None, Written("Write the judgments without each team into this folder.", metavar="FOLDER")
     ] = None,
-    order: sources.Ordering = "score",
-    ties: sources.Tying = "docid",
-    precision: sources.Rounding = "double",
-    name: sources.Naming = "auto",
-    seed: shared.Seed = 1,
+    goal: groups.OneGoal = None,
+    spread: Annotated[groups.SpreadLike, groups.Fields(groups.Spread, "estimate")] = None,
+    source: groups.RunSource = None,
+    resampling: groups.Seeded = None,
 ) -> PilotResult:
     """How small a pilot may be: leave teams and topics out at random, and estimate variance and required topics again.
 
@@ -107,8 +101,9 @@ def pilot(
     >>> import cranfield as cf
     >>> with TemporaryDirectory() as folder:
     ...     _ = cf.write_example(folder)
-    ...     files = {"qrels": f"{folder}/qrels.txt", "teams": f"{folder}/teams.tsv"}
-    ...     found = cf.pilot(f"{folder}/runs", **files, leave_out=1, topics=10, trials=2)
+    ...     source = cf.Source(teams=f"{folder}/teams.tsv")
+    ...     qrels = f"{folder}/qrels.txt"
+    ...     found = cf.pilot(f"{folder}/runs", qrels=qrels, source=source, leave_out=1, topics=10, trials=2)
     >>> len(found.study.teams), found.study.topics
     (5, 40)
     """
@@ -116,19 +111,18 @@ def pilot(
     from cranfield.methods.design.target import target_for
     from cranfield.methods.leave_out import pilot_study, write_leave_outs
 
-    collection = sources.load_collection(
-        runs, qrels=qrels, teams=teams, order=order, ties=ties, precision=precision, name=name
-    )
+    aims: Any = groups.Goal.of(goal)
+    collection = sources.load_collection(runs, qrels=qrels, **groups.Source.of(source).of_runs)
     measures: Any = measure or ["AP"]
     target = target_for(
         len(collection.systems),
         systems=systems,
-        min_range=min_range,
+        min_range=aims.min_range,
         difference=difference,
-        width=width,
+        width=aims.width,
         alpha=alpha,
         power=power,
-        method=method,
+        method=aims.method,
         test=test,
         scales=scales_of_runs([collection], measures),
     )
@@ -141,10 +135,10 @@ def pilot(
         **sizes,
         trials=trials,
         depth=depth,
-        estimate=estimate,
+        estimate=groups.Spread.of(spread).estimate,
         target=target,
         tolerance=within,
-        seed=seed,
+        seed=groups.Resampling.of(resampling).seed,
         progress=listener(),
     )
     warnings = sources.collection_warnings({"": collection}, measures)

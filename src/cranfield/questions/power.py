@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cranfield.errors import NoEffectError
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Numbers, Param, question
+from cranfield.questions.parameters import Counts, Param, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -71,65 +71,16 @@ def power(
             le=1_000_000_000,
         ),
     ] = None,
-    systems: Annotated[
-        Counts,
-        Param(
-            "How many systems are compared.",
-            default="the collection's",
-            alone="a pair named in advance",
-            label="Systems m",
-            metavar="M",
-            ge=2,
-            le=1_000_000,
-            most=shared.MOST_FAMILIES,
-        ),
-    ] = None,
+    systems: shared.PlannedSystems = None,
     test: shared.PlannedTest = None,
     variance: shared.Variance = None,
     correlation: shared.Correlation = None,
-    sd: Annotated[
-        Numbers,
-        Param(
-            "Standard deviation of paired differences (AP on news: about 0.15).",
-            label="Sd of paired differences",
-            metavar="SD",
-        ),
-    ] = None,
-    difference: Annotated[
-        Numbers,
-        Param(
-            "A difference to detect.",
-            default="0.05 on a scale from 0 to 1, else 5 % of the range",
-            label="A difference to detect",
-            metavar="D",
-        ),
-    ] = None,
+    sd: shared.Sds = None,
+    difference: shared.Differences = None,
     alpha: shared.Alphas = None,
-    power: Annotated[
-        Numbers, Param("Power of the detectable difference.", default="0.8", label="Power", metavar="P")
-    ] = None,
-    judge_correlation: shared.JudgeCorrelation = None,
-    judged_topics: Annotated[
-        Counts,
-        Param(
-            "Number of topics that a model labels, n of them labelled by people too; with `judge_correlation`.",
-            label="Topics labelled by a model",
-            metavar="N",
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        Param(
-            "What all labels may cost, in place of `topics` and `judged_topics`: people and the model then label the "
-            "numbers of topics that detect the smallest difference.",
-            label="or: budget",
-            gt=0,
-            le=1e12,
-            metavar="B",
-        ),
-    ] = None,
-    human_cost: shared.HumanCost = None,
-    judge_cost: shared.JudgeCost = None,
+    power: shared.Powers = None,
+    qrels: sources.Qrels = None,
+    measure: shared.Measures = None,
     gate: Annotated[
         str | None,
         Param(
@@ -137,12 +88,43 @@ def power(
             metavar="DEMAND",
         ),
     ] = None,
-    estimate: shared.Estimate = None,
-    small_pilot: shared.SmallPilot = False,
-    qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
-    measure: shared.Measures = None,
-    missing: shared.Missing = None,
+    judge: Annotated[
+        groups.JudgeLike,
+        groups.Fields(
+            groups.Judge,
+            "correlation",
+            "topics",
+            "human_cost",
+            "cost",
+            topics=groups.changed(
+                groups.Judge,
+                "topics",
+                Counts,
+                help="Number of topics that a model labels, n of them labelled by people too.",
+                default="",
+                ge=None,
+                le=None,
+            ),
+        ),
+    ] = None,
+    cost: Annotated[
+        groups.CostLike,
+        groups.Fields(
+            groups.Cost,
+            "budget",
+            budget=groups.changed(
+                groups.Cost,
+                "budget",
+                help="What all labels may cost, in place of `topics` and `judged_topics`: people and the model then "
+                "label the numbers of topics that detect the smallest difference.",
+                requires=("judge_correlation",),
+            ),
+        ),
+    ] = None,
+    spread: Annotated[
+        groups.SpreadLike, groups.Fields(groups.Spread, "estimate", "small_pilot", estimate=groups.PILOT_ESTIMATE)
+    ] = None,
+    source: groups.TableSource = None,
 ) -> PowerResult:
     """What a number of topics, or a collection, can detect: power and detectable differences on one card.
 
@@ -169,7 +151,8 @@ def power(
 
     What a budget of 500 pays for, if a topic labelled by people costs 10 and one labelled by a model 0.1 [3]_:
 
-    >>> card = cf.power(budget=500, human_cost=10, judge_cost=0.1, judge_correlation=0.6, sd=0.15).labels[0]
+    >>> judge = cf.Judge(correlation=0.6, human_cost=10, cost=0.1)
+    >>> card = cf.power(sd=0.15, judge=judge, cost={"budget": 500}).labels[0]
     >>> card.topics, card.judged_topics, round(card.detectable_difference, 4)
     (47, 300, 0.0528)
     """
@@ -183,36 +166,35 @@ def power(
 
     demand = None if gate is None else parse_gate(gate)
     given: dict[str, Any] = {"difference": difference, "alpha": alpha or [0.05], "power": power or [0.8]}
-    judge = _judge(
-        correlations=judge_correlation,
-        judged_topics=judged_topics,
-        budget=budget,
-        human_cost=human_cost,
-        judge_cost=judge_cost,
+    model, parts, read = groups.Judge.of(judge), groups.Spread.of(spread), groups.Source.of(source)
+    estimate, small_pilot = parts.estimate, parts.small_pilot
+    request = _judge(
+        correlations=model.correlation,
+        judged_topics=model.topics,
+        budget=groups.Cost.of(cost).budget,
+        human_cost=model.human_cost,
+        judge_cost=model.cost,
         test=test,
     )
-    counts = topics if judge is None else judge.topics(cast("Any", topics))
+    counts = topics if request is None else request.topics(cast("Any", topics))
     design: dict[str, Any] = {"topics": counts, "systems": systems, "test": test}
     design |= {"variance": variance, "correlation": correlation, "sd": sd}
     if scores is None:
-        unused = {"small_pilot": small_pilot, "estimate": estimate}
-        sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing, **unused)
         cards, variances = cards_from_grid(**design, **given), None
         warnings: tuple[Any, ...] = goal_cautions(cards, None)
     else:
-        source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
-        tables = sources.load_tables(scores, **source, uses_roles=True)
-        variances, warnings = tables.variances, (*tables.warnings, *sources.averaged(columns))
+        tables = sources.load_tables(scores, qrels=qrels, measure=measure, **read.of_tables, uses_roles=True)
+        variances, warnings = tables.variances, (*tables.warnings, *sources.averaged(read.columns))
         options: dict[str, Any] = {"estimate": estimate, "small_pilot": small_pilot}
         cards = cards_from_pilot(variances, **design, **given, **options, scales=tables.scales)
         warnings = (*warnings, *goal_cautions(cards, tables.scales))
         if any(table.has_roles for table in tables.by_name.values()):
-            _check_clusters(judge_correlation=judge, estimate=estimate)
+            _check_clusters(judge_correlation=request, estimate=estimate)
             asked = {**given, "difference": sorted({card.difference for card in cards})}
             cards, few = _cluster_cards(tables.only, test=test, topics=topics, systems=systems, **asked)
             warnings = (*warnings, *few)
-    labels = () if judge is None else judge.cards(cards)
-    cautions = () if judge is None else judge.cautions(labels)
+    labels = () if request is None else request.cards(cards)
+    cautions = () if request is None else request.cautions(labels)
     return PowerResult(
         cards=tuple(cards),
         gate=demand,

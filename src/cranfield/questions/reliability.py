@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from cranfield.methods.names import TEST_LABELS, TestName
+from cranfield.methods.names import TestName
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Numbers, Param, question
+from cranfield.questions.parameters import Counts, Numbers, Param, about, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -39,7 +39,6 @@ def reliability(
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
     topics: Annotated[
         Counts,
@@ -70,23 +69,15 @@ def reliability(
             metavar="SHARE",
         ),
     ] = 0.0,
-    test: Annotated[
-        TestName,
-        Param(
-            "Test for split halves and discriminative power, as in `compare()`.",
-            metavar="NAME",
-            titles={name: TEST_LABELS[name] for name in get_args(TestName)},
-        ),
-    ] = "tukey",
+    test: Annotated[TestName, about(shared.ComparisonTest, titles=shared.TEST_CHOICES)] = "tukey",
     correct: shared.Correct = None,
     alpha: Annotated[
-        float, Param("Significance level, and the largest swap rate allowed.", label="α", ge=shared.LEAST_ALPHA, lt=0.5)
+        float, about(shared.Alpha, help="Significance level, and the largest swap rate allowed.", lt=0.5)
     ] = 0.05,
-    confidence: Annotated[float, Param("Confidence level of the intervals.", ge=0.5, le=0.9999)] = 0.95,
+    confidence: groups.Confidence = 0.95,
     trials: Annotated[
         int, Param("Number of random topic sets, and of random halvings, to draw.", ge=10, le=1_000_000)
     ] = 1000,
-    resamples: Annotated[int, Param("Number of permutations or resamples of a test.", ge=100, le=10_000_000)] = 10_000,
     replacement: Annotated[
         bool,
         Param(
@@ -97,8 +88,10 @@ def reliability(
     unpaired: Annotated[
         bool, Param("Swaps: score the two systems of a pair on different topics.", label="topics of their own")
     ] = False,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    source: groups.TableSource = None,
+    resampling: Annotated[
+        groups.ResamplingLike, groups.Fields(groups.Resampling, "resamples", "seed", usual={"resamples": 10_000})
+    ] = None,
 ) -> ReliabilityResult:
     """Reliability of a collection: generalisability, swaps, split halves, discriminative power, rankings.
 
@@ -121,13 +114,14 @@ def reliability(
     >>> topics = "5937937594 6345243894 5735937584 5733757783 5753737763 3531735565".split()
     >>> topics += "4534365566 5553737455 6765245355 7753755287 3513515111 3265324111".split()
     >>> scores = {f"p{at}": {str(n): float(row[at]) for n, row in enumerate(topics)} for at in range(10)}
-    >>> found = cf.reliability(scores, trials=10, resamples=100)
+    >>> found = cf.reliability(scores, trials=10, resampling={"resamples": 100})
     >>> [round(each.variance, 4) for each in found.assessment.get().generalisability.components]
     [0.6258, 0.884, 2.7872]
     """
     from cranfield.methods.reliability import assess_reliability
 
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    random = groups.Resampling.of(resampling)
+    tables = sources.load_tables(scores, qrels=qrels, measure=measure, **groups.Source.of(source).of_tables)
     lists: dict[str, Any] = {"topics": topics or (), "targets": target, "sizes": sets}
     found = assess_reliability(
         tables.by_name,
@@ -138,10 +132,10 @@ def reliability(
         confidence=confidence,
         drop=drop,
         trials=trials,
-        resamples=resamples,
+        resamples=cast("int", random.resamples),
         replacement=replacement,
         shared=not unpaired,
-        seed=seed,
+        seed=random.seed,
         progress=listener(),
     )
-    return ReliabilityResult(assessment=found, warnings=tables.warnings, seed=seed)
+    return ReliabilityResult(assessment=found, warnings=tables.warnings, seed=random.seed)

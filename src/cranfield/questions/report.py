@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cranfield.errors import CranfieldError, RequestError
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Names, Param, question
+from cranfield.questions.parameters import Names, Param, about, question
 from cranfield.results import Result, rendering
 from cranfield.runtime.threads import listener
 
@@ -142,35 +142,17 @@ def report(
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
-    teams: sources.Teams = None,
-    judge: sources.Judge = None,
-    columns: sources.Columns = None,
     measure: shared.ReportMeasures = None,
     best_per: sources.BestPer = None,
     systems: Annotated[
         int | None,
         Param("Number of systems to be compared.", default="all systems in the data", ge=2, le=10_000, metavar="M"),
     ] = None,
-    min_range: Annotated[
-        float, Param("Smallest range of the systems' means to detect.", label="Range", gt=0, le=1e3, metavar="D")
-    ] = 0.1,
-    difference: Annotated[
-        float | None,
-        Param(
-            "Smallest difference of two systems to detect.",
-            default="0.05 on a scale from 0 to 1, else 5 % of the range",
-            gt=0,
-            le=1e3,
-            metavar="D",
-        ),
-    ] = None,
-    width: Annotated[float, Param("Largest width of an interval for a difference.", gt=0, le=1e3, metavar="W")] = 0.1,
+    difference: Annotated[float | None, about(shared.Difference, label="", excludes=())] = None,
     alpha: shared.Alpha = 0.05,
     power: shared.Power = 0.8,
-    shards: Annotated[Counts, Param("Numbers of shards.", short="-s")] = "2,5,10",
-    samples: Annotated[
-        int, Param("Number of random splits for each number of shards.", ge=1, le=1000, metavar="N")
-    ] = 1,
+    shards: shared.Shards = "2,5,10",
+    samples: shared.Samples = 1,
     section: Annotated[
         Names,
         Param(
@@ -183,8 +165,20 @@ def report(
         bool, Param("All sections: also variance, shards, pilot and budget.", label="all sections")
     ] = False,
     title: Annotated[str, Param("Title of the report.", metavar="TEXT")] = "",
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    goal: Annotated[
+        groups.GoalLike,
+        groups.Fields(
+            groups.Goal,
+            "min_range",
+            "width",
+            usual={"min_range": 0.1, "width": 0.1},
+            min_range=groups.changed(groups.Goal, "min_range", float, gt=0, le=1e3),
+            width=groups.changed(groups.Goal, "width", float, gt=0, le=1e3),
+        ),
+    ] = None,
+    judge: Annotated[groups.JudgeLike, groups.Fields(groups.Judge, "labels")] = None,
+    source: groups.TeamSource = None,
+    resampling: groups.Seeded = None,
 ) -> ReportResult:
     """Write all results for a pilot or a collection to one file, which can be opened without a network.
 
@@ -205,29 +199,34 @@ def report(
     ['compare', 'read']
     """
     check_sections(section)
-    goal = ReportGoal(systems, min_range, difference, width, alpha, power)
-    _check_goal(goal)
+    wish, read = groups.Goal.of(goal), groups.Source.of(source)
+    columns, missing, teams = read.columns, read.missing, read.teams
+    labels = groups.Judge.of(judge).labels
+    ranges: Any = wish.min_range
+    widths: Any = wish.width
+    aims = ReportGoal(systems, ranges, difference, widths, alpha, power)
+    _check_goal(aims)
     chosen = sources.best_per_team(best_per, teams)
     tables, collection = _load(scores, qrels, teams, columns, measure, missing, chosen)
     counts = [int(each) for each in shards] if isinstance(shards, list) else [2, 5, 10]
     about = ReportInput(
         tables=tables.by_name,
         collection=collection,
-        labels=_labels(scores, judge, tables, qrels=qrels, columns=columns, missing=missing),
-        goal=goal,
+        labels=_labels(scores, labels, tables, qrels=qrels, columns=columns, missing=missing),
+        goal=aims,
         shards=counts,
         samples=samples,
-        seed=seed,
+        seed=groups.Resampling.of(resampling).seed,
     )
     if section and full:
         raise RequestError("`full` has all sections, and `section` names some", fix="Leave out one of them.")
     usual = [name for name in SECTIONS if full or name in SHORT or (name == "shards" and about.table.shards)]
-    if judge is None:
+    if labels is None:
         usual = [name for name in usual if name != "judges"]
     findings, left_out = find_sections(about, section or usual)
     inputs = {"difference": about.difference}
     return ReportResult(
-        about=about, findings=findings, left_out=left_out, inputs=inputs, warnings=tables.warnings, seed=seed
+        about=about, findings=findings, left_out=left_out, inputs=inputs, warnings=tables.warnings, seed=about.seed
     )
 
 

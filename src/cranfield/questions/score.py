@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from os.path import isfile
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import RequestError
-from cranfield.questions import sources
-from cranfield.questions.parameters import Names, Param, question
+from cranfield.questions import groups, sources
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions.parameters import Names, Param, about, question
 from cranfield.results import Result
 from cranfield.runtime.threads import is_elsewhere, listener
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from cranfield.methods.contrasts import Comparison
     from cranfield.scores import ScoreTable
 
-Unscored = Literal["zero", "nan", "drop"]
 USUAL = ("AP", "P@10", "nDCG@10")
 WITH_RELSTRINGS = {"all_trec", "trec"}  # sets of measures in which trec_eval has ``relstring``, which is no number
 
@@ -127,34 +127,19 @@ def score(
     qrels: sources.Qrels = None,
     measure: Annotated[
         Names,
-        Param(
-            "A measure, such as AP, P@10 or nDCG(gains=exp)@10, or a set of measures, such as official or trec; "
+        about(
+            shared.Measures,
+            help="A measure, such as AP, P@10 or nDCG(gains=exp)@10, or a set of measures, such as official or trec; "
             "may be repeated.",
             default="the official measures of irds:NAME, otherwise AP, P@10, nDCG@10",
-            short="-m",
-            metavar="NAME",
         ),
     ] = None,
-    intents: sources.Intents = None,
-    intent_probabilities: sources.IntentProbabilities = None,
-    order: sources.Ordering = "score",
-    ties: sources.ScoredTying = "docid",
-    precision: sources.Rounding = "double",
-    name: sources.Naming = "auto",
-    missing: Annotated[
-        Unscored,
-        Param(
-            "Score of a judged topic for which a run returned nothing: 0, undefined, or the topic is left out.",
-            label="A topic without results",
-            titles={"zero": "counts as 0", "nan": "stays missing", "drop": "is dropped"},
-        ),
-    ] = "zero",
     no_relevant: Annotated[
-        Unscored,
+        groups.UnscoredName,
         Param(
             "Score of a topic without relevant documents: 0, undefined, or the topic is left out.",
             label="A topic without relevant documents",
-            titles={"zero": "counts as 0", "nan": "stays missing", "drop": "is dropped"},
+            titles=groups.UNSCORED_TITLES,
         ),
     ] = "zero",
     marks: Annotated[
@@ -164,6 +149,7 @@ def score(
             label="mark the best and what differs significantly",
         ),
     ] = False,
+    source: groups.ScoredSource = None,
 ) -> ScoreResult:
     """Score runs against judgments: mean scores, and the scores on every topic.
 
@@ -198,22 +184,24 @@ def score(
     """
     from cranfield.measures import parse_measures, with_companions
 
+    read = groups.Source.of(source)
     standards = Standards.of(qrels) if measure is None else None
     wanted = parse_measures(measure or (standards.measures if standards else USUAL))
     names = [str(each) for each in wanted]
     shown, texts = _score(
         runs,
         [str(each) for each in with_companions(wanted)],
-        {"missing": missing, "no_relevant": no_relevant},
-        together=ties == "average" or any(each.kind.compares_runs for each in wanted),  # all runs are looked at
+        {"missing": str(read.missing), "no_relevant": no_relevant},
+        # all runs are looked at
+        together=str(read.ties) == "average" or any(each.kind.compares_runs for each in wanted),
         with_relstrings=not WITH_RELSTRINGS.isdisjoint(measure or ()),
         qrels=qrels,
-        intents=intents,
-        intent_probabilities=intent_probabilities,
-        order=order,
-        ties=ties,
-        precision=precision,
-        name=name,
+        intents=read.intents,
+        intent_probabilities=read.intent_probabilities,
+        order=read.order,
+        ties=read.ties,
+        precision=read.precision,
+        name=read.name,
     )
     table = shown.select(measures=names)
     return ScoreResult(

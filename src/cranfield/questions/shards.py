@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Param, Source, question
+from cranfield.questions.parameters import Input, Param, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -46,7 +46,7 @@ class ShardsResult(Result):
 def shards(
     runs: Annotated[
         sources.ScoresLike,
-        Source(
+        Input(
             "Runs (with `qrels`), a packed collection, or a score table with several scores per topic and system (a "
             "column «shard»): seeds, prompts, judges, query variations.",
             metavar="RUNS",
@@ -54,9 +54,8 @@ def shards(
     ],
     *,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
-    shards: Annotated[Counts, Param("Numbers of shards.", short="-s")] = "2,5,10",
+    shards: shared.Shards = "2,5,10",
     replicates: Annotated[
         ReplicatesName | None,
         Param(
@@ -66,23 +65,11 @@ def shards(
             titles={"": "as the columns say"},
         ),
     ] = None,
-    samples: Annotated[
-        int,
-        Param("Number of random splits for each number of shards.", label="Shardings", ge=1, le=100_000, metavar="N"),
-    ] = 1,
+    samples: shared.Samples = 1,
     alpha: shared.Alpha = 0.05,
     undefined: Annotated[
         float, Param("Score of a topic without relevant documents in a shard.", label="Undefined scores", ge=0, le=1)
     ] = 0.0,
-    resamples: Annotated[
-        int,
-        Param(
-            "Resamples of the bootstrap ANOVA, run on the first split for each number of shards; 0 leaves it out.",
-            ge=0,
-            le=10_000_000,
-            metavar="N",
-        ),
-    ] = 2000,
     halvings: Annotated[
         int,
         Param(
@@ -110,8 +97,24 @@ def shards(
             metavar="MODEL",
         ),
     ] = None,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    source: groups.TableSource = None,
+    resampling: Annotated[
+        groups.ResamplingLike,
+        groups.Fields(
+            groups.Resampling,
+            "resamples",
+            "seed",
+            usual={"resamples": 2000},
+            resamples=groups.changed(
+                groups.Resampling,
+                "resamples",
+                int,
+                help="Resamples of the bootstrap ANOVA, run on the first split for each number of shards; 0 leaves it "
+                "out.",
+                ge=0,
+            ),
+        ),
+    ] = None,
 ) -> ShardsResult:
     """Split the documents at random, score every shard, and compare systems with the models MD1 to MD6.
 
@@ -139,22 +142,24 @@ def shards(
     ...     for topic, score in (("1", 0.2 + gain), ("2", 0.5 + gain + shift), ("3", 0.4))
     ... ]
     >>> table = cf.ScoreTable.from_rows(rows, columns=("measure", "topic", "system", "shard", "score"))
-    >>> found = cf.shards(table, replicates="crossed", resamples=0, halvings=0)
+    >>> found = cf.shards(table, replicates="crossed", halvings=0, resampling={"resamples": 0})
     >>> [result.model for result in found.study.results]
     ['MD1', 'MD2', 'MD3', 'MD4', 'MD5', 'MD6', 'MD6r', 'MD6rr']
     """
     from cranfield.methods.sharding.shard_models import anova_names
 
+    read, random = groups.Source.of(source), groups.Resampling.of(resampling)
+    resamples: Any = random.resamples
     given = {
         "shards": shards,
         "samples": samples,
         "undefined": undefined,
         "resamples": resamples,
-        "missing": missing,
+        "missing": read.missing,
         "replicates": replicates,
-        "columns": columns,
+        "columns": read.columns,
     }
-    tests = {"alpha": alpha, "resamples": resamples, "halvings": halvings, "seed": seed}
+    tests = {"alpha": alpha, "resamples": resamples, "halvings": halvings, "seed": random.seed}
     tables = anova_names(anova)
     if sources.is_collection(runs, qrels):
         study, warnings = _split(runs, qrels, measure, given, tests)

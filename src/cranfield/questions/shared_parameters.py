@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from cranfield.methods.names import (
     CORRECTION_TITLES,
-    ESTIMATE_TITLES,
-    MISSING_TITLES,
     PLANNED_TEST_TITLES,
     TEST_LABELS,
     CorrectionName,
-    EstimateName,
-    MissingName,
     PlannedTestName,
     TestName,
 )
-from cranfield.questions.parameters import Names, Numbers, Param
+from cranfield.questions.groups import OF_REPLICATES
+from cranfield.questions.parameters import Counts, Names, Numbers, Param, about
 
 if TYPE_CHECKING:
     from cranfield.methods.design.target import Target
@@ -25,74 +22,59 @@ if TYPE_CHECKING:
 Measures = Annotated[
     Names,
     Param(
-        "Measure to use, such as AP or nDCG@10; may be repeated.",
-        default="all measures of a score table; AP for runs",
+        "Measure, such as AP or nDCG@10; may be repeated.",
+        default="all of a score table; AP for runs",
         short="-m",
         metavar="NAME",
+        requires=("scores",),
     ),
 ]
-RunMeasures = Annotated[
-    Names, Param("Measure to use, such as AP or nDCG@10; may be repeated.", default="AP", short="-m", metavar="NAME")
-]
-ReportMeasures = Annotated[
-    Names,
-    Param(
-        "Measure to use, such as AP or nDCG@10; may be repeated.",
-        default="all measures of a score table; AP and nDCG@10 for runs",
-        short="-m",
-        metavar="NAME",
-    ),
-]
+RunMeasures = Annotated[Names, about(Measures, default="AP")]
+ReportMeasures = Annotated[Names, about(Measures, default="all of a score table; AP and nDCG@10 for runs")]
 Measure = Annotated[
     str | None,
-    Param("Measure to use.", default="the first measure of a score table; AP for runs", short="-m", metavar="NAME"),
-]
-Missing = Annotated[
-    MissingName | None,
     Param(
-        "What to do with a missing score: zero counts it as 0, drop leaves out its topic.",
-        default="a score table with missing scores is refused, and a run scores 0 on a topic for which it returned "
-        "nothing",
-        label="A missing score",
-        titles={"": "0 in runs, refused in tables", **MISSING_TITLES},
-    ),
-]
-MissingPacked = Annotated[
-    MissingName | None,
-    Param(
-        "What to do with a missing score of a table: zero counts it as 0, drop leaves out its topic.",
-        default="it is packed as missing",
-        label="A missing score",
-        titles={"": "stays missing", **MISSING_TITLES},
+        "Measure to use.",
+        default="the first measure of a score table; AP for runs",
+        short="-m",
+        metavar="NAME",
+        requires=("scores",),
     ),
 ]
 MOST_FAMILIES = 500  # numbers of systems of a grid: each has critical values of its own
 LEAST_ALPHA = 1e-300  # where the tails of the distributions still have numbers
 Alpha = Annotated[float, Param("Significance level.", label="α", ge=LEAST_ALPHA, lt=1)]
-Power = Annotated[float, Param("Power (1 − β).", gt=0, lt=1)]
-Seed = Annotated[int, Param("Random seed.", ge=0, le=2**63 - 1, metavar="N")]
-Resamples = Annotated[
-    int | None, Param("Number of permutations or resamples.", default="10,000", ge=100, le=10_000_000, metavar="N")
+Percentile = Annotated[
+    float, Param("Percentile of all pairs of systems, by their variance.", label="Percentile of pairs", ge=1, le=100)
 ]
+Power = Annotated[float, Param("Power (1 − β).", label="Power", gt=0, lt=1)]
 TEST_CHOICES = {name: TEST_LABELS[name] for name in get_args(TestName)}
+ComparisonTest = Annotated[
+    TestName | None,
+    Param(
+        "Test that compares the systems.",
+        default="t, corrected by Holm",
+        metavar="NAME",
+        titles={"": "t with Holm's correction", **TEST_CHOICES},
+        excludes=("audit",),
+    ),
+]
 Correct = Annotated[
     CorrectionName | None,
     Param(
-        "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
+        "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation: of the family-wise error "
+        "rate, with bh and by of the false discovery rate.",
         default="holm",
         label="Correction of pairs",
         titles=CORRECTION_TITLES,
     ),
 ]
-SmallPilot = Annotated[
-    bool, Param("Accept a pilot of fewer than 5 topics; the result is then a range.", label="accept a small pilot")
-]
 PlannedTest = Annotated[
     PlannedTestName | None,
     Param(
-        "Test to plan for: all pairs (holm, max-t, tukey), all systems against a baseline (dunnett), or one pair named "
+        "Test to plan for: of all pairs (holm, max-t, tukey), of all against a baseline (dunnett), or of a pair named "
         "in advance (t).",
-        default="holm and tukey for all pairs, and t for a pair named in advance",
+        default="holm, tukey and t",
         titles={
             "": "all pairs, and a pair named in advance",
             "holm": "holm: all pairs",
@@ -104,52 +86,55 @@ PlannedTest = Annotated[
     ),
 ]
 Alphas = Annotated[Numbers, Param("Significance level.", default="0.05", label="Significance level α", metavar="A")]
+Powers = Annotated[Numbers, Param("Power (1 − β).", default="0.8", label="Power", metavar="P")]
+DEFAULT_GOAL = "0.05, or 5 % of a range other than 0 to 1"
+Differences = Annotated[
+    Numbers,
+    Param(
+        "Smallest difference of two systems to detect.", default=DEFAULT_GOAL, label="Smallest difference", metavar="D"
+    ),
+]
+Sds = Annotated[
+    Numbers,
+    Param(
+        "Standard deviation of paired differences (AP: 0.15), or of one system's scores where nothing is paired.",
+        label="Sd of paired differences",
+        metavar="SD",
+        excludes=("scores",),
+    ),
+]
 Variance = Annotated[
     Numbers,
     Param(
-        "σ² of one system's scores (AP on news: about 0.05).", label="or: variance σ² of a system's scores", metavar="V"
+        "σ² of one system's scores (AP on news: about 0.05).",
+        label="or: variance σ² of a system's scores",
+        metavar="V",
+        excludes=("scores", *OF_REPLICATES),
     ),
 ]
 Correlation = Annotated[
     Numbers,
     Param(
-        "Correlation of two systems' scores over topics, with `variance` (AP on TREC-8: 0.66).",
+        "Correlation of two systems' scores (TREC-8: 0.66).",
         label="and correlation of two systems' scores",
         metavar="R",
+        requires=("variance",),
+        excludes=("scores", *OF_REPLICATES),
     ),
 ]
-JudgeCorrelation = Annotated[
-    Numbers,
+PlannedSystems = Annotated[
+    Counts,
     Param(
-        "Correlation r over topics of the differences of two systems under human and under a model's labels (models "
-        "that judged TREC DL 2019: 0.47 to 0.73).",
-        label="Correlation r of human and model differences",
-        metavar="R",
+        "How many systems will be compared.",
+        default="those in the pilot",
+        alone="a pair named in advance",
+        label="Systems m",
+        metavar="M",
+        ge=2,
+        le=1_000_000,
+        most=MOST_FAMILIES,
     ),
 ]
-HumanCost = Annotated[
-    float | None,
-    Param(
-        "Cost of one topic's labels by people, with `judge_cost`.",
-        default="1",
-        label="Cost of a topic, by people",
-        gt=0,
-        le=1e12,
-        metavar="C",
-    ),
-]
-JudgeCost = Annotated[
-    float | None,
-    Param(
-        "Cost of one topic's labels by a model, with `judge_correlation`; if it costs nothing, give `judged_topics`.",
-        label="Cost of a topic, by the model",
-        gt=0,
-        le=1e12,
-        metavar="C",
-    ),
-]
-
-
 Systems = Annotated[
     int | None,
     Param(
@@ -158,32 +143,20 @@ Systems = Annotated[
         ge=2,
         le=1_000_000,
         metavar="M",
-    ),
-]
-MinRange = Annotated[
-    float | None,
-    Param(
-        "Instead of a difference: smallest range of the systems' means to detect.",
-        label="or: range",
-        gt=0,
-        le=1e3,
-        metavar="D",
+        excludes=("pairs", "reuse"),
     ),
 ]
 Difference = Annotated[
     float | None,
     Param(
         "Smallest difference of two systems to detect.",
-        default="0.05 on a scale from 0 to 1, else 5 % of the range; unless another goal is given",
+        default=DEFAULT_GOAL,
         label="Difference",
         gt=0,
         le=1e3,
         metavar="D",
+        excludes=("pairs", "reuse"),
     ),
-]
-Width = Annotated[
-    float | None,
-    Param("Instead of a difference: widest confidence interval for one.", label="or: width", gt=0, le=1e3, metavar="W"),
 ]
 Test = Annotated[
     PlannedTestName | None,
@@ -191,23 +164,17 @@ Test = Annotated[
         "Test to plan for, with a difference; t is for a pair named in advance.",
         default="holm",
         titles=PLANNED_TEST_TITLES,
+        excludes=("pairs", "reuse"),
     ),
 ]
-Method = Annotated[
-    Literal["blocked", "exact", "sakai"],
-    Param("Method for a range: blocked if systems share topics; exact or sakai if they do not (sakai as published)."),
+Shards = Annotated[Counts, Param("Numbers of shards.", short="-s")]
+Samples = Annotated[
+    int, Param("Number of random splits for each number of shards.", label="Shardings", ge=1, le=100_000, metavar="N")
 ]
-Estimate = Annotated[
-    EstimateName | None,
-    Param(
-        "Variance estimate; Sakai and Shang (2016) use within, Sakai (2014) uses two-way.",
-        default="what the goal needs",
-        titles={"": "what the goal needs", **ESTIMATE_TITLES},
-    ),
+LowerIsBetter = Annotated[
+    bool,
+    Param("Lower scores are better, as for latency or cost.", label="lower is better", excludes=("judge", "audit")),
 ]
-
-
-LowerIsBetter = Annotated[bool, Param("Lower scores are better, as for latency or cost.", label="lower is better")]
 
 
 def target_inputs(target: Target) -> dict[str, Any]:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from cranfield.methods.names import DEPENDENCE_TITLES, MARGINS_TITLES, DependenceName, MarginsName
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
 from cranfield.questions.parameters import Param, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
@@ -47,7 +46,6 @@ def simulate(
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
     topics: Annotated[
         int | None, Param("Number of new topics to draw.", default="as many as in the data", ge=1, le=10_000_000)
@@ -60,32 +58,19 @@ def simulate(
         str | Sequence[float] | Mapping[str, float] | None,
         Param("True means: 0.3,0.25,… for all, or system=0.3,… for some.", label="True means", metavar="LIST"),
     ] = None,
-    margins: Annotated[
-        MarginsName,
-        Param("Distribution of the scores of one system; auto is the best fit for each system.", titles=MARGINS_TITLES),
-    ] = "auto",
-    dependence: Annotated[
-        DependenceName,
-        Param(
-            "How the scores of systems depend on each other: rows draws topics of the data with a "
-            "little noise; gaussian and vine are copulas.",
-            titles=DEPENDENCE_TITLES,
-        ),
-    ] = "rows",
-    trees: Annotated[
-        int | None,
-        Param(
-            "Vine: number of trees whose copula families are selected; those of higher trees are Gaussian.",
-            default="2",
-            ge=1,
-            le=1000,
+    population: Annotated[
+        groups.PopulationLike,
+        groups.Fields(
+            groups.Population,
+            "margins",
+            "dependence",
+            "trees",
+            "truncate",
+            usual={"margins": "auto", "dependence": "rows"},
         ),
     ] = None,
-    truncate: Annotated[
-        bool, Param("Vine: use independence in the higher trees.", label="independent after them")
-    ] = False,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    source: groups.TableSource = None,
+    resampling: groups.Seeded = None,
 ) -> SimulationResult:
     """Simulate the scores of the same systems on new topics, with true means that are fitted to the data or given.
 
@@ -111,14 +96,15 @@ def simulate(
     from cranfield.methods.simulation import parse_means
     from cranfield.methods.simulation import simulate as draw
 
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    like, seed = groups.Population.of(population), groups.Resampling.of(resampling).seed
+    tables = sources.load_tables(scores, qrels=qrels, measure=measure, **groups.Source.of(source).of_tables)
     found = draw(
         tables.only,
         topics=topics,
-        margins=margins,
-        dependence=dependence,
-        trees=trees,
-        truncate=truncate,
+        margins=like.margins or "auto",
+        dependence=like.dependence or "rows",
+        trees=like.trees,
+        truncate=like.truncate,
         equal=equal,
         gap=gap,
         means=parse_means(means) if isinstance(means, str) else means,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cranfield.errors import Caution, NoEffectError, RequestError
-from cranfield.methods.names import METHOD_TITLES, REPLICATES_TITLES, MethodName, ReplicatesName
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Numbers, Param, question
+from cranfield.questions.parameters import question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -60,11 +59,8 @@ class SizeResult(Result):
     examples=(
         "cranfield size scores.csv --difference 0.03,0.05",
         "cranfield size --difference 0.05 --sd 0.15 --systems 10 --test tukey",
-        "cranfield size --systems 10 --min-range 0.1 --variance 0.053",
         "cranfield size --difference 0.05 --sd 0.15 --judge-correlation 0.6 --human-cost 10 --judge-cost 0.1",
-        "cranfield size runs/ -q human.txt --judge llama=llama.txt --difference 0.05 --judged-topics 500",
         "cranfield size --difference 0.05 --between 0.0116 --within 0.0062 --items 1,3,5 --topic-cost 10 --item-cost 1",
-        "cranfield size seeds.csv --columns topic=query,system=model,seed=seed --difference 0.05 --repeats 3,5,10",
     ),
     charts=("curve",),
     working="reading",
@@ -73,257 +69,56 @@ class SizeResult(Result):
 def size(
     scores: sources.PilotScores = None,
     *,
-    difference: Annotated[
-        Numbers,
-        Param(
-            "Smallest difference of two systems to detect.",
-            default="0.05 on a scale from 0 to 1, else 5 % of the range; unless another goal is given",
-            label="Smallest difference",
-            metavar="D",
-        ),
-    ] = None,
-    systems: Annotated[
-        Counts,
-        Param(
-            "How many systems will be compared.",
-            default="those in the pilot",
-            alone="a pair named in advance",
-            label="Systems m",
-            metavar="M",
-            ge=2,
-            le=1_000_000,
-            most=shared.MOST_FAMILIES,
-        ),
-    ] = None,
-    test: shared.PlannedTest = None,
-    min_range: Annotated[
-        Numbers,
-        Param("Smallest range of the systems' means to detect.", label="Smallest range of their means", metavar="D"),
-    ] = None,
-    effect_size: Annotated[
-        Numbers,
-        Param(
-            "Effect size d_z to detect: the difference divided by the sd of the paired differences.",
-            label="Effect size d_z",
-            metavar="E",
-        ),
-    ] = None,
-    equivalence: Annotated[
-        Numbers,
-        Param(
-            "Margin of equivalence; without `sd` and `variance`, in units of the sd of the paired differences.",
-            label="Margin of equivalence",
-            metavar="M",
-        ),
-    ] = None,
-    non_inferiority: Annotated[
-        Numbers,
-        Param(
-            "Margin of non-inferiority; without `sd` and `variance`, in units of the sd of the paired differences.",
-            label="Margin of non-inferiority",
-            metavar="M",
-        ),
-    ] = None,
-    true_difference: Annotated[
-        Numbers, Param("True difference, for `equivalence` and `non_inferiority`.", default="0", metavar="D")
-    ] = None,
-    width: Annotated[
-        Numbers, Param("Widest confidence interval for a difference.", label="Widest interval", metavar="W")
-    ] = None,
-    probability: Annotated[
-        Numbers,
-        Param(
-            "Probability that the interval is no wider than `width`.",
-            default="the expected width is no wider",
-            label="Probability of it",
-            metavar="P",
-        ),
-    ] = None,
-    sensitivity: Annotated[
-        Numbers,
-        Param(
-            "Half-width of the confidence interval of one system's mean: it is estimated to within ± S.",
-            label="Within ±",
-            metavar="S",
-        ),
-    ] = None,
+    difference: shared.Differences = None,
+    sd: shared.Sds = None,
     variance: shared.Variance = None,
     correlation: shared.Correlation = None,
-    sd: Annotated[
-        Numbers,
-        Param(
-            "Standard deviation of paired differences (AP on news: about 0.15); with `unpaired` or `sensitivity`, of "
-            "one system's scores.",
-            label="Sd of paired differences",
-            metavar="SD",
-        ),
-    ] = None,
+    systems: shared.PlannedSystems = None,
+    test: shared.PlannedTest = None,
     alpha: shared.Alphas = None,
-    power: Annotated[Numbers, Param("Power (1 − β).", default="0.8", label="Power", metavar="P")] = None,
-    assurance: Annotated[
-        float | None,
-        Param(
-            "Required expected power (assurance), which reflects the uncertainty of the pilot variance; in place of "
-            "`power`.",
-            label="Expected power",
-            gt=0,
-            lt=1,
-            metavar="P",
-        ),
-    ] = None,
-    judge: sources.Judge = None,
-    judge_correlation: shared.JudgeCorrelation = None,
-    human_cost: shared.HumanCost = None,
-    judge_cost: shared.JudgeCost = None,
-    judged_topics: Annotated[
-        int | None,
-        Param(
-            "Number of topics that the model labels, with `judge_correlation`.",
-            default="that with the lowest cost",
-            label="Topics labelled by the model",
-            ge=5,
-            le=1_000_000_000,
-            metavar="N",
-        ),
-    ] = None,
-    replicates: Annotated[
-        ReplicatesName | None,
-        Param(
-            "Several scores per topic and system: query variations of each topic's own, prompts that all topics share "
-            "(a sample, or fixed), seeds of each system, or topics in clusters.",
-            default="from `columns`: seed= is seeds, prompt= and judge= are prompts",
-            alone="variations, or prompts with `shared_variance`",
-            titles={"": "one score, or as the fields below say", **REPLICATES_TITLES},
-        ),
-    ] = None,
-    items: Annotated[
-        Counts,
-        Param(
-            "Items per topic K: variations or prompts; with clusters, topics per cluster.",
-            default="1, 2, 3, 5 and 10; with costs, the best number",
-            label="Variations, prompts, or topics per cluster",
-            metavar="K",
-        ),
-    ] = None,
-    repeats: Annotated[
-        Counts,
-        Param(
-            "Repeats R of every item, or seeds of every system.",
-            default="1; with `repeat_variance` or seeds as for `items`",
-            label="Repeats or seeds",
-            metavar="R",
-        ),
-    ] = None,
-    between: Annotated[
-        float | None,
-        Param(
-            "Variance of paired differences between topics (or clusters), apart from that within them.",
-            label="Variance between topics",
-            ge=0,
-            le=1e12,
-            metavar="V",
-        ),
-    ] = None,
-    within: Annotated[
-        float | None,
-        Param(
-            "Variance of paired differences between the items of a topic (or cluster).",
-            label="Variance within topics",
-            ge=0,
-            le=1e12,
-            metavar="V",
-        ),
-    ] = None,
-    shared_variance: Annotated[
-        float | None,
-        Param(
-            "Variance of paired differences between prompts, or seeds, that all topics share.",
-            label="Variance of prompts or seeds",
-            ge=0,
-            le=1e12,
-            metavar="V",
-        ),
-    ] = None,
-    repeat_variance: Annotated[
-        float | None,
-        Param(
-            "Variance of paired differences between repeats of the same item.",
-            default="the pilot's",
-            alone="0",
-            label="Variance of repeats",
-            ge=0,
-            le=1e12,
-            metavar="V",
-        ),
-    ] = None,
-    icc: Annotated[
-        float | None,
-        Param(
-            "Intra-class correlation of the paired differences of a topic's items, with `sd`; in place of `between` "
-            "and `within`.",
-            label="or: intra-class correlation",
-            ge=0,
-            le=1,
-            metavar="R",
-        ),
-    ] = None,
-    topic_cost: Annotated[
-        float | None,
-        Param("Cost of a topic (or cluster).", default="0", label="Cost of a topic", ge=0, le=1e12, metavar="C"),
-    ] = None,
-    item_cost: Annotated[
-        float | None,
-        Param(
-            "Cost of an item; a prompt that all topics share is paid once.",
-            default="0",
-            label="Cost of an item",
-            ge=0,
-            le=1e12,
-            metavar="C",
-        ),
-    ] = None,
-    repeat_cost: Annotated[
-        float | None,
-        Param(
-            "Cost of a repeat of an item; a seed that all topics share is paid once.",
-            default="0",
-            label="Cost of a repeat",
-            ge=0,
-            le=1e12,
-            metavar="C",
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        Param(
-            "What topics, items and repeats may cost: the design with the largest power, in place of `power`.",
-            label="or: budget",
-            gt=0,
-            le=1e12,
-            metavar="B",
-        ),
-    ] = None,
-    one_sided: Annotated[
-        bool, Param("Test one direction only (a pair named in advance).", label="one-sided test")
-    ] = False,
-    unpaired: Annotated[
-        bool, Param("The two systems do not share topics.", label="two systems that share no topics")
-    ] = False,
-    method: Annotated[
-        MethodName | None,
-        Param("Only this method.", default="all that apply", titles={"": "all that apply", **METHOD_TITLES}),
-    ] = None,
-    estimate: shared.Estimate = None,
-    small_pilot: shared.SmallPilot = False,
-    limit: Annotated[
-        int, Param("Largest number of topics to consider.", label="Most topics", ge=2, le=1_000_000_000, metavar="N")
-    ] = 10_000_000,
+    power: shared.Powers = None,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
-    missing: shared.Missing = None,
+    goal: Annotated[
+        groups.GoalLike,
+        groups.Fields(
+            groups.Goal,
+            "min_range",
+            "width",
+            "probability",
+            "sensitivity",
+            "effect_size",
+            "equivalence",
+            "non_inferiority",
+            "true_difference",
+            "assurance",
+            "method",
+            "limit",
+        ),
+    ] = None,
+    family: Annotated[groups.FamilyLike, groups.Fields(groups.Family, "one_sided", "unpaired")] = None,
+    judge: groups.PlannedJudge = None,
+    replicates: Annotated[
+        groups.ReplicatesLike, groups.Fields(groups.Replicates, "structure", "items", "repeats")
+    ] = None,
+    spread: Annotated[
+        groups.SpreadLike,
+        groups.Fields(
+            groups.Spread,
+            "between",
+            "within",
+            "shared_variance",
+            "repeat_variance",
+            "icc",
+            "estimate",
+            "small_pilot",
+            estimate=groups.PILOT_ESTIMATE,
+        ),
+    ] = None,
+    cost: Annotated[groups.CostLike, groups.Fields(groups.Cost, "topic", "item", "repeat", "budget")] = None,
+    source: groups.TableSource = None,
 ) -> SizeResult:
-    """How many topics a goal requires, from a known variance or pilot scores. Lists and ranges give tables and curves.
+    """How many topics a goal requires, from a known variance or pilot scores.
 
     With ``judge_correlation``, how many topics people label and how many a model labels, at the lowest cost. With
     ``replicates``, or the components of the variance, topics × query variations × seeds, or clusters × topics.
@@ -353,20 +148,22 @@ def size(
 
     A cell of Table 4 of [1]_:
 
-    >>> cf.size(systems=10, min_range=0.10, variance=0.0530, method="sakai").topics
+    >>> cf.size(systems=10, variance=0.0530, goal={"min_range": 0.10, "method": "sakai"}).topics
     [166]
 
     A topic labelled by people costs 10, one labelled by a model 0.1, and the differences of two systems under both
     correlate by 0.6: people label 52 topics in place of 73, and the model 335 [5]_.
 
-    >>> found = cf.size(difference=0.05, sd=0.15, judge_correlation=0.6, human_cost=10, judge_cost=0.1)
+    >>> judge = cf.Judge(correlation=0.6, human_cost=10, cost=0.1)
+    >>> found = cf.size(difference=0.05, sd=0.15, judge=judge)
     >>> row = found.to_dict()["rows"][0]
     >>> row["topics"], row["judged_topics"], round(row["cost"], 1), row["human_topics"], row["human_topics_cost"]
     (52, 335, 553.5, 73, 730.0)
 
     A topic costs 10 and a query variation 1; differences vary by 0.0116 between topics and by 0.0062 within:
 
-    >>> found = cf.size(difference=0.05, between=0.0116, within=0.0062, topic_cost=10, item_cost=1)
+    >>> spread, cost = {"between": 0.0116, "within": 0.0062}, {"topic": 10, "item": 1}
+    >>> found = cf.size(difference=0.05, spread=spread, cost=cost)
     >>> row = next(row for row in found.to_dict()["rows"] if row["best"])
     >>> row["topics"], row["items"], row["cost"], round(row["design_effect"], 2)
     (45, 3, 585.0, 2.3)
@@ -380,31 +177,35 @@ def size(
     )
     from cranfield.methods.design.request import Request
 
+    aims, tested, model = groups.Goal.of(goal), groups.Family.of(family), groups.Judge.of(judge)
+    several, parts = groups.Replicates.of(replicates), groups.Spread.of(spread)
+    costs_of, read = groups.Cost.of(cost), groups.Source.of(source)
+    columns, judge_correlation, small_pilot = read.columns, cast("Any", model.correlation), parts.small_pilot
     with_replicates = {
-        "replicates": replicates,
-        "items": items,
-        "repeats": repeats,
-        "between": between,
-        "within": within,
-        "shared_variance": shared_variance,
-        "repeat_variance": repeat_variance,
-        "icc": icc,
-        "topic_cost": topic_cost,
-        "item_cost": item_cost,
-        "repeat_cost": repeat_cost,
-        "budget": budget,
+        "replicates": several.structure,
+        "items": several.items,
+        "repeats": several.repeats,
+        "between": parts.between,
+        "within": parts.within,
+        "shared_variance": parts.shared_variance,
+        "repeat_variance": parts.repeat_variance,
+        "icc": parts.icc,
+        "topic_cost": costs_of.topic,
+        "item_cost": costs_of.item,
+        "repeat_cost": costs_of.repeat,
+        "budget": costs_of.budget,
     }
     grids: dict[str, Any] = {
         "systems": systems,
-        "min_range": min_range,
+        "min_range": aims.min_range,
         "difference": difference,
-        "effect_size": effect_size,
-        "equivalence": equivalence,
-        "non_inferiority": non_inferiority,
-        "true_difference": true_difference,
-        "width": width,
-        "probability": probability,
-        "sensitivity": sensitivity,
+        "effect_size": aims.effect_size,
+        "equivalence": aims.equivalence,
+        "non_inferiority": aims.non_inferiority,
+        "true_difference": aims.true_difference,
+        "width": aims.width,
+        "probability": aims.probability,
+        "sensitivity": aims.sensitivity,
         "variance": variance,
         "correlation": correlation,
         "sd": sd,
@@ -413,41 +214,40 @@ def size(
     }
     request = Request(
         **grids,
-        assurance=assurance,
-        sides=1 if one_sided else 2,
-        paired=not unpaired,
+        assurance=aims.assurance,
+        sides=1 if tested.one_sided else 2,
+        paired=not tested.unpaired,
         test=test,
-        method=method,
-        estimate=estimate,
+        method=aims.method,
+        estimate=parts.estimate,
         small_pilot=small_pilot,
-        limit=limit,
+        limit=aims.limit,
     )
     named = scores is not None and sources.names_replicates(columns)
     if named or any(value is not None for value in with_replicates.values()):
         others = {
-            "judge": judge,
+            "judge": model.labels,
             "judge_correlation": judge_correlation,
-            "human_cost": human_cost,
-            "judge_cost": judge_cost,
-            "judged_topics": judged_topics,
+            "human_cost": model.human_cost,
+            "judge_cost": model.cost,
+            "judged_topics": model.topics,
         }
-        source = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
-        return _with_replicates(request, with_replicates, scores, source, others)
+        told = {"qrels": qrels, "measure": measure, **read.of_tables}
+        return _with_replicates(request, with_replicates, scores, told, others)
     labels = sources.load_judged_pilot(
-        scores, judge, judge_correlation, qrels=qrels, columns=columns, measure=measure, missing=missing
+        scores, model.labels, judge_correlation, qrels=qrels, measure=measure, **read.of_tables
     )
     measured = {} if labels is None else _correlations(labels)
     known = judge_correlation or [each.value for each in measured.values()] or None
-    costs = _costs(request, known, human_cost=human_cost, judge_cost=judge_cost, judged_topics=judged_topics)
+    costs = _costs(request, known, human_cost=model.human_cost, judge_cost=model.cost, judged_topics=model.topics)
     if scores is None:
-        sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing)
         request = with_default_goal(request)
         result = SizeResult(
             sizes=tuple(plan(request)), request=request, inputs=_defaults(request), warnings=cautions_of(request)
         )
         return result if costs is None else _with_judge(result, judge_correlation, costs)
     if labels is None:
-        tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+        tables = sources.load_tables(scores, qrels=qrels, measure=measure, **read.of_tables)
     else:
         tables = labels.human_tables
     pilot = tuple(plan_from_pilot(request, tables.variances, tables.scales))
@@ -485,7 +285,6 @@ def _with_replicates(
     if wanted.budget is not None and request.power is not None:
         raise RequestError("`budget` takes the place of `power`", fix="Give one of them.")
     if scores is None:
-        sources.check_no_scores(**source, small_pilot=request.small_pilot)
         components = wanted.given_components(request.sd)
         request = with_default_goal(request, {"": Scale()} if components.total < 1 else None)
         plans = plan_replicates(request, wanted, components)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import Caution, InputError, NoEffectError, RequestError
-from cranfield.questions.parameters import JudgmentData, NamedData, Names, Param, Source, path_list
+from cranfield.questions.parameters import Input, JudgmentData, Names, Param, path_list
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
@@ -33,15 +33,9 @@ if TYPE_CHECKING:
 else:
     ScoresLike = RunsLike = Any
 
-Order = Literal["score", "rank"]
-Ties = Literal["docid", "docid-ascending", "file"]
-ScoredTies = Literal["docid", "docid-ascending", "file", "average"]
-Precision = Literal["double", "single"]
-SystemNames = Literal["auto", "tag", "file"]
-
 Scores = Annotated[
     ScoresLike,
-    Source(
+    Input(
         "Score tables, also packed, one file per collection or one per system; or runs with `qrels`, or a packed "
         "collection.",
         metavar="SCORES",
@@ -49,26 +43,21 @@ Scores = Annotated[
 ]
 PilotScores = Annotated[
     ScoresLike,
-    Source(
+    Input(
         "Pilot scores, also packed (or runs with `qrels`, or a packed collection), to estimate the variance from.",
         metavar="SCORES",
     ),
 ]
 Runs = Annotated[
     RunsLike,
-    Source(
+    Input(
         "Run files (also gzip), folders or patterns, - for standard input, or one packed collection.", metavar="RUNS"
     ),
 ]
 Qrels = Annotated[
     JudgmentData,
-    Source(
-        "Judgments, one per line: topic 0 document grade; or those of a dataset of ir_datasets, as irds:NAME.",
-        short="-q",
-        metavar="FILE",
-    ),
+    Input("Judgments (lines: topic 0 document grade) or irds:NAME.", short="-q", metavar="FILE", requires=("scores",)),
 ]
-Teams = Annotated[str | None, Source("Teams, one run per line: run team.", short="-t", metavar="FILE")]
 BestPer = Annotated[
     str | None,
     Param(
@@ -77,62 +66,8 @@ BestPer = Annotated[
         default="all systems",
         label="Best system per",
         metavar="team|PATTERN",
+        excludes=("judge",),
     ),
-]
-Intents = Annotated[
-    str | None, Source("Per-intent judgments, one per line: topic intent document grade.", metavar="FILE")
-]
-IntentProbabilities = Annotated[
-    str | None,
-    Source(
-        "Probabilities of intents, one per line: topic intent probability; of nuggets, importance: vital or okay.",
-        default="all equal",
-        metavar="FILE",
-    ),
-]
-Ordering = Annotated[
-    Order, Source("How a ranked list is ordered: by score, as in trec_eval (score), or by its rank column (rank).")
-]
-Tying = Annotated[
-    Ties,
-    Source(
-        "Order of documents with the same score: by id, descending, as in trec_eval (docid), or ascending "
-        "(docid-ascending); or in the order of the file (file)."
-    ),
-]
-ScoredTying = Annotated[
-    ScoredTies,
-    Source(
-        "Order of documents with the same score: by id, descending, as in trec_eval (docid), or ascending "
-        "(docid-ascending); in the order of the file (file); or all orders: expected scores (average)."
-    ),
-]
-Rounding = Annotated[
-    Precision,
-    Source("Precision of the scores that order a list: as they are written (double), or as in pytrec_eval (single)."),
-]
-Naming = Annotated[
-    SystemNames,
-    Source("What a system is called: its run tag, the name of its file, or the tag if every file has its own (auto)."),
-]
-Columns = Annotated[
-    str | None,
-    Source(
-        "Names of the columns of a score file, if they are not the usual ones: topic=query,system=run,score=ndcg "
-        "(also measure=, seed=, prompt=, judge=, shard=, mean=; and of topics: cluster=, stratum=, weight=).",
-        metavar="PART=NAME,…",
-    ),
-]
-Judge = Annotated[
-    NamedData,
-    Source(
-        "Labels of a judge, such as a language model: judgments where the scores are runs, else a score table; may be "
-        "repeated.",
-        metavar="NAME=FILE",
-    ),
-]
-Earlier = Annotated[
-    NamedData, Source("Earlier labels of a judge of the same name, to see how it drifted.", metavar="NAME=FILE")
 ]
 
 
@@ -380,9 +315,6 @@ def load_judged_pilot(scores: Any, judge: Any, correlation: Any, **more: Any) ->
         return None
     if correlation is not None:
         raise RequestError("`judge` and `judge_correlation` say the same", fix="Leave out one of them.")
-    if scores is None:
-        what = "`judge` has no effect without a pilot"
-        raise NoEffectError(what, parameter="judge", fix="Give its scores, or `judge_correlation`.")
     return load_label_sets(scores, judge, **more)
 
 
@@ -482,14 +414,6 @@ def names_replicates(columns: str | None) -> bool:
     from cranfield.scores.columns import Columns
 
     return columns is not None and bool(Columns.of(columns).replicates)
-
-
-def check_no_scores(**given: Any) -> None:
-    """Refuse parameters that say how scores are read where there are none."""
-    for name, value in given.items():
-        if value:
-            what = f"`{name}` has no effect without scores"
-            raise NoEffectError(what, parameter=name, fix="Leave it out, or give scores.")
 
 
 def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:

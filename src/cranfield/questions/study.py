@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.names import SPENDING_TITLES, SpendingName
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Names, Numbers, Param, Source, question
+from cranfield.questions.parameters import Counts, Input, Names, Numbers, Param, about, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -30,31 +29,28 @@ if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
 
 LEAST, MOST = 1e-5, 1e3  # differences and sds
+USUAL_PLAN = {"first": 30, "looks": 4, "spending": "obrien-fleming"}
 Difference = Annotated[
     float,
     Param("Smallest difference of interest.", label="Smallest difference of interest", ge=LEAST, le=MOST, metavar="D"),
 ]
-Alpha = Annotated[float, Param("Significance level.", label="Significance level α", ge=1e-6, lt=1)]
-Power = Annotated[float, Param("Power (1 − β).", ge=1e-6, lt=1)]
-First = Annotated[
-    int,
-    Param("Number of topics before the first decision of the iterative plan.", label="First topics", ge=2, le=10_000),
-]
-MOST_LOOKS = 200
-Looks = Annotated[
-    Numbers,
+Alpha = Annotated[float, about(shared.Alpha, ge=1e-6)]
+Power = Annotated[float, about(shared.Power, gt=None, ge=1e-6)]
+Sd = Annotated[
+    float | None,
     Param(
-        "Group-sequential: number of looks (tests of the topics so far), or the share of the topics at each "
-        "look, such as 0.3,0.6,1.",
-        label="Looks",
-        le=MOST_LOOKS,
-        most=MOST_LOOKS,
+        "First estimate of the sd of paired differences.",
+        label="Sd of paired differences",
+        ge=LEAST,
+        le=MOST,
+        metavar="SD",
     ),
 ]
-Bounds = Annotated[
-    Numbers, Param("Smallest and largest possible difference of two scores.", label="Bounds", metavar="LOW,HIGH")
+System = Annotated[str | None, Param("The system that is tested.", metavar="NAME")]
+Baseline = Annotated[str | None, Param("The system it is compared with.", metavar="NAME")]
+Repeats = Annotated[
+    int, Param("Number of repetitions of the simulation.", ge=1, le=10_000_000, requires=("scores",), metavar="N")
 ]
-Confidence = Annotated[float, Param("Confidence level of the upper limit of the sd.", ge=0.5, le=0.9999)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -113,25 +109,12 @@ class StudyWidthResult(Result):
 def study_plans(
     *,
     difference: Difference,
-    sd: Annotated[
-        float,
-        Param(
-            "First estimate of the sd of paired differences.",
-            label="Sd of paired differences",
-            ge=LEAST,
-            le=MOST,
-            metavar="SD",
-        ),
-    ],
+    sd: Annotated[float, about(Sd)],
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    first: First = 30,
-    looks: Looks = 4,
-    spending: Annotated[
-        SpendingName,
-        Param("Group-sequential: how α is spread over the looks.", label="How α is spent", titles=SPENDING_TITLES),
-    ] = "obrien-fleming",
-    bounds: Bounds = "-1,1",
+    plan: Annotated[
+        groups.PlanLike, groups.Fields(groups.Plan, "first", "looks", "spending", "bounds", usual=USUAL_PLAN)
+    ] = None,
 ) -> StudyPlansResult:
     """What every plan guarantees, and its expected number of topics.
 
@@ -155,15 +138,16 @@ def study_plans(
     from cranfield.methods.sequential.plans import all_prospects
     from cranfield.methods.sequential.study_goal import bounds_from, looks_from
 
-    lowest, highest = bounds_from(bounds)
+    rules: Any = groups.Plan.of(plan)
+    lowest, highest = bounds_from(rules.bounds)
     found = all_prospects(
         difference,
         sd,
         alpha=alpha,
         power=power,
-        first=first,
-        looks=looks_from(looks),
-        spending=spending,
+        first=rules.first,
+        looks=looks_from(rules.looks),
+        spending=rules.spending,
         lowest=lowest,
         highest=highest,
     )
@@ -176,12 +160,11 @@ def study_past(
     *,
     difference: Difference,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measure = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    percentile: Annotated[float, Param("Percentile of the sds of all pairs of systems.", ge=1, le=100)] = 95.0,
-    missing: shared.Missing = None,
+    percentile: shared.Percentile = 95.0,
+    source: groups.TableSource = None,
 ) -> StudyPastResult:
     """The sd of paired differences in earlier scores: required topics at the mean sd and at a percentile.
 
@@ -204,7 +187,7 @@ def study_past(
     """
     from cranfield.methods.sequential.trial import past_experience
 
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    tables = sources.load_tables(scores, qrels=qrels, measure=measure, **groups.Source.of(source).of_tables)
     found = past_experience(
         tables.only, difference=difference, measure=measure, alpha=alpha, power=power, percentile=percentile
     )
@@ -222,14 +205,15 @@ def study_past(
 def study_trial(
     scores: sources.PilotScores = None,
     *,
-    difference: Annotated[
-        float | None,
-        Param(
-            "Smallest difference of interest.", label="Smallest difference of interest", ge=LEAST, le=MOST, metavar="D"
-        ),
-    ] = None,
+    difference: Annotated[float | None, about(Difference, excludes=("scores",))] = None,
     sd: Annotated[
-        Numbers, Param("Sds of the paired differences that the trial may give.", label="Sds of the trial", metavar="SD")
+        Numbers,
+        Param(
+            "Sds of the paired differences that the trial may give.",
+            label="Sds of the trial",
+            metavar="SD",
+            excludes=("scores",),
+        ),
     ] = None,
     trial_size: Annotated[
         Counts,
@@ -245,14 +229,13 @@ def study_trial(
     ] = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    confidence: Confidence = 0.95,
+    confidence: groups.Confidence = 0.95,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measure = None,
-    pairs: Annotated[int, Param("With scores: number of random pairs of systems.", ge=1, le=1_000_000)] = 200,
-    repeats: Annotated[int, Param("With scores: number of simulated trials per pair.", ge=10, le=1_000_000)] = 1000,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    pairs: Annotated[int, Param("Number of random pairs of systems.", ge=1, le=1_000_000, requires=("scores",))] = 200,
+    repeats: Annotated[int, about(Repeats, ge=10)] = 1000,
+    source: groups.TableSource = None,
+    resampling: groups.Seeded = None,
 ) -> StudyTrialResult:
     """How large a trial should be: total topics against its size. With scores: the sampling error of the sd of a trial.
 
@@ -275,18 +258,16 @@ def study_trial(
     from cranfield.methods.sequential.trial import plan_trial, trial_coverage
 
     lists: dict[str, Any] = {"sd": sd, "sizes": trial_size}
+    seed = groups.Resampling.of(resampling).seed
     if scores is None:
-        sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing)
         if difference is None or sd is None:
             raise RequestError("the difference or the sd is missing", fix="Give `difference` and `sd`, or scores.")
         plan = plan_trial(difference=difference, alpha=alpha, power=power, confidence=confidence, **lists)
         return StudyTrialResult(plan=plan)
-    if difference is not None or sd is not None:
-        raise RequestError("with scores, the difference and the sd have no effect", fix="Omit them, or the scores.")
     sizes = lists["sizes"] or [30]
     if len(sizes) > 1:
         raise RequestError("with scores, a trial has one size", fix="Give one number as `trial_size`.")
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    tables = sources.load_tables(scores, qrels=qrels, measure=measure, **groups.Source.of(source).of_tables)
     drawn = random_pairs(tables.only, pairs, seed=seed, measure=measure).differences
     coverage = trial_coverage(drawn, topics=sizes[0], confidence=confidence, repeats=repeats, seed=seed)
     return StudyTrialResult(coverage=coverage, warnings=tables.warnings, seed=seed)
@@ -301,20 +282,12 @@ def study_trial(
     working="simulating",
 )
 def study_simulate(
-    scores: Annotated[
-        sources.ScoresLike,
-        Source(
-            "A score table, runs with `qrels`, or a study. Of more than two systems, choose with `system` and "
-            "`baseline`, or with `pairs`; the values of a single system are taken as differences.",
-            metavar="SCORES",
-        ),
-    ],
+    scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measure = None,
-    system: Annotated[str | None, Param("The system that is tested.", metavar="NAME")] = None,
-    baseline: Annotated[str | None, Param("The system it is compared with.", metavar="NAME")] = None,
+    system: System = None,
+    baseline: Baseline = None,
     pairs: Annotated[
         int | None,
         Param(
@@ -326,44 +299,23 @@ def study_simulate(
         ),
     ] = None,
     difference: Annotated[
-        float | None,
-        Param(
-            "Difference to detect.",
-            default="what is detectable with `detectable_with` topics",
-            gt=0,
-            le=MOST,
-            metavar="D",
-        ),
+        float | None, about(Difference, default="what is detectable with `detectable_with` topics")
     ] = None,
     detectable_with: Annotated[
         int, Param("Number of topics with which the difference of each pair is detectable.", ge=2, le=1_000_000)
     ] = 100,
-    sd: Annotated[
-        float | None,
-        Param("First estimate of the sd of paired differences.", default="the true sd", gt=0, le=MOST, metavar="SD"),
-    ] = None,
+    sd: Annotated[float | None, about(Sd, default="the true sd")] = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
     plans: Annotated[
         Names, Param("Only these plans, separated by commas or repeated.", default="all", metavar="NAMES")
     ] = None,
-    first: First = 30,
-    step: Annotated[int, Param("Topics that the iterative plan adds at a time.", ge=1, le=1_000_000)] = 1,
-    looks: Looks = 4,
-    bounds: Bounds = "-1,1",
-    most: Annotated[
-        int | None,
-        Param(
-            "Largest number of topics of plans without a fixed end.",
-            default="5 times the topics of the fixed plan",
-            label="At most",
-            ge=2,
-            le=10_000_000,
-        ),
+    plan: Annotated[
+        groups.PlanLike, groups.Fields(groups.Plan, "first", "step", "looks", "bounds", "most", usual=USUAL_PLAN)
     ] = None,
-    repeats: Annotated[int, Param("Number of simulated studies per pair.", ge=1, le=10_000_000)] = 10_000,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    repeats: Repeats = 10_000,
+    source: groups.TableSource = None,
+    resampling: groups.Seeded = None,
 ) -> StudySimulationResult:
     """Simulate every plan on your own scores: topics used, bias of the sd, false positives and power.
 
@@ -387,15 +339,16 @@ def study_simulate(
     from cranfield.methods.sequential.plan_simulation import WAYS, simulate
     from cranfield.methods.sequential.study_goal import bounds_from, looks_from
 
+    rules: Any = groups.Plan.of(plan)
+    seed = groups.Resampling.of(resampling).seed
     chosen, warnings = _pairs(
         scores,
         {"system": system, "baseline": baseline, "count": pairs, "seed": seed},
         qrels=qrels,
-        columns=columns,
         measure=measure,
-        missing=missing,
+        **groups.Source.of(source).of_tables,
     )
-    lowest, highest = bounds_from(bounds)
+    lowest, highest = bounds_from(rules.bounds)
     found = simulate(
         chosen,
         difference=difference,
@@ -404,12 +357,12 @@ def study_simulate(
         alpha=alpha,
         power=power,
         plans=[name.strip() for each in plans or () for name in each.split(",")] or list(WAYS),
-        first=first,
-        step=step,
-        looks=looks_from(looks),
+        first=rules.first,
+        step=rules.step,
+        looks=looks_from(rules.looks),
         lowest=lowest,
         highest=highest,
-        most=most,
+        most=rules.most,
         repeats=repeats,
         seed=seed,
         progress=listener(),
@@ -435,7 +388,6 @@ def study_peek(
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measure = None,
     first: Annotated[int, Param("Number of topics at the first look.", label="First look", ge=2, le=1_000_000)] = 50,
     low: Annotated[float, Param("Only pairs whose p on all topics is above this.", label="p above", ge=0, lt=1)] = 0.05,
@@ -443,9 +395,9 @@ def study_peek(
         float, Param("Only pairs whose p on all topics is below this.", label="p below", gt=0, le=1)
     ] = 0.10,
     alpha: Alpha = 0.05,
-    repeats: Annotated[int, Param("Number of random orders of the topics.", ge=1, le=1_000_000)] = 200,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    repeats: Repeats = 200,
+    source: groups.TableSource = None,
+    resampling: groups.Seeded = None,
 ) -> StudyPeekResult:
     """Testing after every topic: the share of pairs just short of significance that are significant at some look.
 
@@ -469,7 +421,8 @@ def study_peek(
     from cranfield.methods.sequential.paired_differences import all_pairs
     from cranfield.methods.sequential.paths import near_misses
 
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    tables = sources.load_tables(scores, qrels=qrels, measure=measure, **groups.Source.of(source).of_tables)
+    seed = groups.Resampling.of(resampling).seed
     found = near_misses(
         all_pairs(tables.only, measure), low=low, high=high, first=first, alpha=alpha, repeats=repeats, seed=seed
     )
@@ -484,23 +437,22 @@ def study_peek(
 def study_width(
     scores: Annotated[
         sources.ScoresLike,
-        Source("Scores under human labels, of the topics that people have labelled so far.", metavar="HUMAN"),
+        Input("Scores under human labels, of the topics that people have labelled so far.", metavar="HUMAN"),
     ],
     *,
-    judge: Annotated[sources.ScoresLike, Source("Scores under a model's labels, of all topics.", metavar="SCORES")],
+    judge: Annotated[sources.ScoresLike, Input("Scores under a model's labels, of all topics.", metavar="SCORES")],
     width: Annotated[float, Param("Widest confidence interval for the difference.", gt=0, le=MOST, metavar="W")],
-    system: Annotated[str | None, Param("The system that is tested.", metavar="NAME")] = None,
-    baseline: Annotated[str | None, Param("The system it is compared with.", metavar="NAME")] = None,
+    system: System = None,
+    baseline: Baseline = None,
     first: Annotated[
         int, Param("Topics labelled by people at the first look.", label="First look at", ge=5, le=1_000_000)
     ] = 20,
     step: Annotated[int, Param("Topics labelled by people between looks.", ge=1, le=1_000_000)] = 5,
     alpha: Alpha = 0.05,
     studies: Annotated[int, Param("Number of simulated studies.", ge=100, le=1_000_000)] = 4000,
-    columns: sources.Columns = None,
     measure: shared.Measure = None,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    source: groups.TableSource = None,
+    resampling: groups.Seeded = None,
 ) -> StudyWidthResult:
     """Whether people have labelled enough topics: the interval of a difference, corrected by a model's labels.
 
@@ -530,8 +482,9 @@ def study_width(
     """
     from cranfield.methods.judging.two_phase_stopping import width_status
 
-    source: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
-    tables = [sources.load_tables(each, **source) for each in (scores, judge)]
+    told: dict[str, Any] = {"measure": measure, **groups.Source.of(source).of_tables}
+    seed = groups.Resampling.of(resampling).seed
+    tables = [sources.load_tables(each, **told) for each in (scores, judge)]
     pair, name, both = _judged_pair(tables[0].only, tables[1].only, system, baseline, measure)
     status = width_status(both, width=width, alpha=alpha, first=first, step=step, studies=studies, seed=seed)
     return StudyWidthResult(status=status, systems=pair, measure=name, warnings=tables[0].warnings, seed=seed)

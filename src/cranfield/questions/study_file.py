@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import NoEffectError
-from cranfield.methods.names import SPENDING_TITLES, PlanName, SpendingName
+from cranfield.methods.names import PlanName
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Numbers, Param, Source, Written, question
-from cranfield.questions.study import LEAST, MOST, MOST_LOOKS, Alpha, Bounds, Difference, Power
+from cranfield.questions.parameters import Input, Param, Written, about, question
+from cranfield.questions.study import USUAL_PLAN, Alpha, Baseline, Difference, Power, Sd, System
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -19,14 +18,12 @@ if TYPE_CHECKING:
     from cranfield.methods.sequential.study import Added, Course
     from cranfield.scores import ScoreTable
 
-File = Annotated[str, Source("The file of the study.", metavar="FILE")]
+File = Annotated[str, Input("The file of the study.", metavar="FILE")]
 OwnFile = Annotated[str, Written("The file of the study.", metavar="FILE")]
-System = Annotated[str | None, Param("The system that is tested.", metavar="NAME")]
-Baseline = Annotated[str | None, Param("The system it is compared with.", metavar="NAME")]
 Expect = Annotated[
     str | None, Param("A seal that the file had earlier; the file is refused if no step has it.", metavar="SEAL")
 ]
-Sd = Annotated[float | None, Param("First estimate of the sd of paired differences.", ge=LEAST, le=MOST, metavar="SD")]
+NEW_PLAN = {name: groups.changed(groups.Plan, name, default=str(value)) for name, value in USUAL_PLAN.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -100,10 +97,10 @@ def study_new(
     difference: Difference,
     sd: Sd = None,
     past: Annotated[
-        Any, Source("Earlier scores, to estimate the sd from all pairs of their systems.", metavar="SCORES")
+        Any, Input("Earlier scores, to estimate the sd from all pairs of their systems.", metavar="SCORES")
     ] = None,
     trial: Annotated[
-        Any, Source("Scores of a trial of the two systems, to estimate the sd from.", metavar="SCORES")
+        Any, Input("Scores of a trial of the two systems, to estimate the sd from.", metavar="SCORES")
     ] = None,
     cautious: Annotated[
         bool,
@@ -111,38 +108,44 @@ def study_new(
             "Use a cautious sd: with `past` the 95th percentile of all pairs, with `trial` the upper confidence limit."
         ),
     ] = False,
-    plan: Annotated[PlanName, Param("How topics are added and when they are tested.", metavar="NAME")] = "hybrid",
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    first: Annotated[
-        int | None,
-        Param("Number of topics before the first decision of the iterative plan.", default="30", ge=2, le=10_000),
-    ] = None,
-    looks: Annotated[
-        Numbers,
-        Param(
-            "Group-sequential: number of looks (tests of the topics so far), or the share of the topics at "
-            "each look, such as 0.3,0.6,1.",
-            default="4",
-            le=MOST_LOOKS,
-            most=MOST_LOOKS,
-        ),
-    ] = None,
-    spending: Annotated[
-        SpendingName | None,
-        Param("Group-sequential: how α is spread over the looks.", default="obrien-fleming", titles=SPENDING_TITLES),
-    ] = None,
-    bounds: Bounds = "-1,1",
     system: System = None,
     baseline: Baseline = None,
     measure: shared.Measure = None,
-    columns: sources.Columns = None,
-    missing: shared.Missing = None,
     topics: Annotated[
-        str | None, Source("Candidate topics, one per line; a random order of them is drawn.", metavar="FILE")
+        str | None, Input("Candidate topics, one per line; a random order of them is drawn.", metavar="FILE")
     ] = None,
-    seed: Annotated[
-        int | None, Param("Random seed of the order of `topics`.", default="1", ge=0, le=2**63 - 1, metavar="N")
+    plan: Annotated[
+        groups.PlanLike,
+        groups.Fields(
+            groups.Plan,
+            "name",
+            "first",
+            "looks",
+            "spending",
+            "bounds",
+            usual={"name": "hybrid"},
+            **NEW_PLAN,
+            name=groups.changed(groups.Plan, "name", PlanName),
+        ),
+    ] = None,
+    source: groups.TableSource = None,
+    resampling: Annotated[
+        groups.ResamplingLike,
+        groups.Fields(
+            groups.Resampling,
+            "seed",
+            usual={"seed": None},
+            seed=groups.changed(
+                groups.Resampling,
+                "seed",
+                int | None,
+                help="Random seed of the order of `topics`.",
+                default="1",
+                requires=("topics",),
+            ),
+        ),
     ] = None,
 ) -> StudyNewResult:
     """Start a study: a new file that fixes the goal before the first topic, and draws the order of the topics.
@@ -167,18 +170,17 @@ def study_new(
     from cranfield.methods.sequential.study import create_study, estimate_sd
     from cranfield.methods.sequential.study_goal import Goal, bounds_from, check_effect, looks_from, read_topics
 
-    if seed is not None and topics is None:
-        what = "`seed` has no effect without candidate topics"
-        raise NoEffectError(what, parameter="seed", fix="Add `topics`, or leave out `seed`.")
-    source: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
-    earlier = None if past is None else sources.load_tables(past, **source)
-    tried = None if trial is None else sources.load_tables(trial, **source)
-    given: dict[str, Any] = {
-        "first": first,
-        "looks": None if looks is None else looks_from(looks),
-        "spending": spending,
+    rules: Any = groups.Plan.of(plan)
+    seed: int | None = groups.Resampling.of(resampling).seed
+    told: dict[str, Any] = {"measure": measure, **groups.Source.of(source).of_tables}
+    earlier = None if past is None else sources.load_tables(past, **told)
+    tried = None if trial is None else sources.load_tables(trial, **told)
+    given = {
+        "first": rules.first,
+        "looks": None if rules.looks is None else looks_from(rules.looks),
+        "spending": rules.spending,
     }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     estimate = estimate_sd(
         sd=sd,
         past=None if earlier is None else earlier.only,
@@ -188,19 +190,19 @@ def study_new(
         measure=measure,
         cautious=cautious,
     )
-    lowest, highest = bounds_from(bounds)
+    lowest, highest = bounds_from(rules.bounds)
     goal = Goal(
         difference=difference,
         sd=estimate.sd,
         sd_from=estimate.source,
-        plan=plan,
+        plan=rules.name,
         alpha=alpha,
         power=power,
         lowest=lowest,
         highest=highest,
         **chosen,
     )
-    check_effect(plan, chosen)
+    check_effect(rules.name, chosen)
     expected = prospect(goal)
     study = create_study(
         file,
@@ -222,9 +224,8 @@ def study_add(
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measure = None,
-    missing: shared.Missing = None,
+    source: groups.TableSource = None,
 ) -> StudyAddResult:
     """Add the scores of both systems on judged topics; they are saved when the command ends.
 
@@ -251,7 +252,9 @@ def study_add(
 
     study = open_study(file)
     wanted = measure or study.status().measure
-    table: ScoreTable = sources.load_tables(scores, qrels=qrels, columns=columns, measure=wanted, missing=missing).only
+    table: ScoreTable = sources.load_tables(
+        scores, qrels=qrels, measure=wanted, **groups.Source.of(source).of_tables
+    ).only
     # Only what reading gave: warnings about the scores would show which system is ahead.
     return StudyAddResult(added=study.add(table, measure=wanted), warnings=tuple(table.warnings))
 
@@ -359,21 +362,19 @@ def study_edit(
     file: OwnFile,
     *,
     because: Annotated[str, Param("The reason; it is recorded with the change.", label="Reason", metavar="TEXT")],
-    difference: Annotated[
-        float | None, Param("New smallest difference of interest.", ge=LEAST, le=MOST, metavar="D")
-    ] = None,
-    alpha: Annotated[float | None, Param("New significance level.", ge=1e-6, lt=1)] = None,
-    power: Annotated[float | None, Param("New power (1 − β).", ge=1e-6, lt=1)] = None,
+    difference: Annotated[float | None, about(Difference, default="unchanged")] = None,
+    alpha: Annotated[float | None, about(Alpha, default="unchanged")] = None,
+    power: Annotated[float | None, about(Power, default="unchanged")] = None,
     sd: Sd = None,
-    plan: Annotated[PlanName | None, Param("New plan.", titles={"": "unchanged"}, metavar="NAME")] = None,
-    first: Annotated[
-        int | None, Param("New number of topics before the first decision of the iterative plan.", ge=2, le=10_000)
-    ] = None,
-    looks: Annotated[Numbers, Param("New looks, as in `study_new()`.", le=MOST_LOOKS, most=MOST_LOOKS)] = None,
-    spending: Annotated[
-        SpendingName | None,
-        Param(
-            "New way in which α is spread over the looks.", titles={"": "unchanged", **SPENDING_TITLES}, metavar="NAME"
+    plan: Annotated[
+        groups.PlanLike,
+        groups.Fields(
+            groups.Plan,
+            "name",
+            "first",
+            "looks",
+            "spending",
+            name=groups.changed(groups.Plan, "name", help="New plan.", titles={"": "unchanged"}),
         ),
     ] = None,
 ) -> StudyEditResult:
@@ -399,15 +400,16 @@ def study_edit(
     from cranfield.methods.sequential.study import open_study
     from cranfield.methods.sequential.study_goal import looks_from
 
+    rules: Any = groups.Plan.of(plan)
     given = {
         "difference": difference,
         "alpha": alpha,
         "power": power,
         "sd": sd,
-        "plan": plan,
-        "first": first,
-        "looks": None if looks is None else looks_from(looks),
-        "spending": spending,
+        "plan": rules.name,
+        "first": rules.first,
+        "looks": None if rules.looks is None else looks_from(rules.looks),
+        "spending": rules.spending,
     }
     changes = {name: value for name, value in given.items() if value is not None}
     return StudyEditResult(status=open_study(file).edit(changes, reason=because))

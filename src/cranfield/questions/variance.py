@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Param, question
+from cranfield.questions.parameters import Param, about, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -43,12 +43,9 @@ def variance(
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
-    percentile: Annotated[
-        float, Param("Percentile of the variances of all pairs of systems.", label="Percentile of pairs", ge=1, le=100)
-    ] = 95.0,
-    confidence: Annotated[float, Param("Confidence level of the intervals.", ge=0.5, le=0.9999)] = 0.95,
+    percentile: shared.Percentile = 95.0,
+    confidence: groups.Confidence = 0.95,
     pairs: Annotated[
         bool,
         Param(
@@ -56,8 +53,8 @@ def variance(
             label="what every pair needs",
         ),
     ] = False,
-    alpha: Annotated[float, Param("Significance level, with `pairs`.", label="α", ge=shared.LEAST_ALPHA, lt=1)] = 0.05,
-    missing: shared.Missing = None,
+    alpha: Annotated[float, about(shared.Alpha, requires=("pairs",))] = 0.05,
+    source: groups.TableSource = None,
 ) -> VarianceResult:
     """Estimate the variance of scores from a pilot, with all estimators used for sizing.
 
@@ -80,7 +77,7 @@ def variance(
     >>> round(cf.variance(scores).variances.get("residual").variance, 6)
     0.001146
     """
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    tables = sources.load_tables(scores, qrels=qrels, measure=measure, **groups.Source.of(source).of_tables)
     if pairs:
         from cranfield.methods.design.pair_sizes import pair_sizes
 

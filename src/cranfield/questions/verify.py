@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cranfield.errors import RequestError
-from cranfield.methods.names import DEPENDENCE_TITLES, MARGINS_TITLES, TEST_LABELS, DependenceName, MarginsName
+from cranfield.methods.names import TEST_LABELS
+from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
-from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Names, Numbers, Param, Source, question
+from cranfield.questions.parameters import Input, Names, Numbers, Param, about, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -74,71 +74,17 @@ def verify(
     scores: sources.PilotScores = None,
     *,
     design: Annotated[
-        str | None,
-        Source(
-            "File with the JSON output of `size()` or `shards()`, in place of the parameters of a design.",
-            metavar="FILE",
-        ),
+        str | None, Input("File with the JSON output of `size()` or `shards()`, in place of a design.", metavar="FILE")
     ] = None,
-    systems: Annotated[
-        Counts,
-        Param(
-            "How many systems will be compared.",
-            default="those in the pilot",
-            alone="two",
-            metavar="M",
-            ge=2,
-            le=1_000_000,
-            most=shared.MOST_FAMILIES,
-        ),
-    ] = None,
-    min_range: Annotated[Numbers, Param("Range of the systems' means to detect.", label="Range", metavar="D")] = None,
-    difference: Annotated[
-        Numbers,
-        Param(
-            "Difference of two of the systems to detect.",
-            default="0.05 on a scale from 0 to 1, else 5 % of the range; unless a range is given",
-            metavar="D",
-        ),
-    ] = None,
-    variance: Annotated[
-        Numbers, Param("σ² of one system's scores.", default="the pilot's", alone="", metavar="V")
-    ] = None,
-    sd: Annotated[
-        Numbers, Param("Standard deviation of paired differences.", default="the pilot's", alone="", metavar="SD")
-    ] = None,
+    systems: shared.PlannedSystems = None,
+    difference: shared.Differences = None,
+    variance: Annotated[Numbers, about(shared.Variance, default="the pilot's", alone="", excludes=())] = None,
+    sd: Annotated[Numbers, about(shared.Sds, default="the pilot's", alone="", excludes=())] = None,
     topics: Annotated[
         int | None, Param("Number of topics.", default="that of the formula", ge=2, le=1_000_000, metavar="N")
     ] = None,
-    alpha: Annotated[Numbers, Param("Significance level.", default="0.05", label="α", metavar="A")] = None,
-    power: Annotated[Numbers, Param("Power (1 − β).", default="0.8", metavar="P")] = None,
-    judge: sources.Judge = None,
-    judge_correlation: shared.JudgeCorrelation = None,
-    judged_topics: Annotated[
-        int | None,
-        Param(
-            "Number of topics that a model labels, with `judge_correlation`; people label `topics` of them.",
-            default="that with the lowest cost",
-            label="Topics labelled by a model",
-            ge=5,
-            le=1_000_000,
-            metavar="N",
-        ),
-    ] = None,
-    human_cost: shared.HumanCost = None,
-    judge_cost: shared.JudgeCost = None,
-    one_sided: Annotated[
-        bool, Param("Test one direction only (a pair named in advance).", label="one-sided test")
-    ] = False,
-    method: Annotated[
-        FormulaName | None,
-        Param(
-            "Formula for the number of topics.",
-            default="blocked; t for a difference",
-            alone="exact; t for a difference",
-            metavar="NAME",
-        ),
-    ] = None,
+    alpha: shared.Alphas = None,
+    power: shared.Powers = None,
     test: Annotated[
         VerifiedTestName | None,
         Param(
@@ -153,63 +99,42 @@ def verify(
             },
         ),
     ] = None,
-    model: Annotated[
-        Names,
-        Param(
-            "Models, with shards: one or several of MD2 to MD6 and MD6r.",
-            default="MD6 and MD6r",
-            label="Models",
-            metavar="NAME",
-        ),
-    ] = None,
-    shards: Annotated[
-        int | None, Param("Split runs into this number of shards first.", short="-s", ge=2, le=1000, metavar="S")
-    ] = None,
-    collections: Annotated[
-        int | None,
-        Param(
-            "The largest number of collections to draw.",
-            default="20,000, and fewer (400 or more) where each is much work",
-            ge=250,
-            le=10_000_000,
-        ),
-    ] = None,
-    tolerance: Annotated[
-        float, Param("How far the power may be below the required power and still be enough.", gt=0, lt=1)
-    ] = 0.02,
-    confidence: Annotated[
-        float, Param("Confidence level of the intervals, which also decide when to stop.", ge=0.5, le=0.9999)
-    ] = 0.95,
-    search: Annotated[bool, Param("Find the smallest number of topics that is enough.")] = True,
-    gate: Annotated[bool, Param("Exit code 1 unless the topics are enough.")] = False,
-    margins: Annotated[
-        MarginsName | None,
-        Param(
-            "Distribution of the simulated scores of one system; auto is the best fit for each system.",
-            default="auto",
-            titles=MARGINS_TITLES,
-        ),
-    ] = None,
-    dependence: Annotated[
-        DependenceName | None,
-        Param(
-            "How the simulated scores of systems depend on each other: rows draws topics of the pilot "
-            "with a little noise; gaussian and vine are copulas.",
-            default="rows",
-            titles=DEPENDENCE_TITLES,
-        ),
-    ] = None,
-    resamples: Annotated[
-        int | None,
-        Param(
-            "Number of permutations or resamples of a test.", default="499 for max-t, else 1,000", ge=100, le=1_000_000
-        ),
-    ] = None,
     qrels: sources.Qrels = None,
-    columns: sources.Columns = None,
     measure: shared.Measures = None,
-    missing: shared.Missing = None,
-    seed: shared.Seed = 1,
+    gate: Annotated[bool, Param("Exit code 1 unless the topics are enough.")] = False,
+    goal: Annotated[
+        groups.GoalLike,
+        groups.Fields(
+            groups.Goal,
+            "min_range",
+            "method",
+            method=groups.changed(
+                groups.Goal,
+                "method",
+                FormulaName | None,
+                help="Formula for the number of topics.",
+                default="blocked; t for a difference",
+                alone="exact; t for a difference",
+                titles={},
+            ),
+        ),
+    ] = None,
+    family: Annotated[groups.FamilyLike, groups.Fields(groups.Family, "one_sided", "models")] = None,
+    judge: groups.PlannedJudge = None,
+    trials: Annotated[
+        groups.TrialsLike, groups.Fields(groups.Trials, "collections", "tolerance", "confidence", "search")
+    ] = None,
+    population: Annotated[groups.PopulationLike, groups.Fields(groups.Population, "margins", "dependence")] = None,
+    source: Annotated[groups.SourceLike, groups.Fields(groups.Source, "columns", "missing", "shards")] = None,
+    resampling: Annotated[
+        groups.ResamplingLike,
+        groups.Fields(
+            groups.Resampling,
+            "resamples",
+            "seed",
+            resamples=groups.changed(groups.Resampling, "resamples", default="499 for max-t, else 1,000", le=1_000_000),
+        ),
+    ] = None,
 ) -> VerificationResult:
     """Check a design by simulation: draw collections, run the test on each, and count the significant results.
 
@@ -229,7 +154,7 @@ def verify(
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = cf.verify(difference=0.05, sd=0.15, collections=2000, search=False).verifications[0]
+    >>> found = cf.verify(difference=0.05, sd=0.15, trials={"collections": 2000, "search": False}).verifications[0]
     >>> found.design.topics, abs(found.power.rate - 0.8) < 0.03
     (73, True)
     """
@@ -239,34 +164,37 @@ def verify(
 
     grids: dict[str, Any] = {
         "systems": systems,
-        "min_range": min_range,
+        "min_range": groups.Goal.of(goal).min_range,
         "difference": difference,
         "variance": variance,
         "sd": sd,
         "alpha": alpha,
         "power": power,
     }
-    source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
-    labels = sources.load_judged_pilot(scores, judge, judge_correlation, **source)
+    model, tested, drawn = groups.Judge.of(judge), groups.Family.of(family), groups.Resampling.of(resampling)
+    several, like, read = groups.Trials.of(trials), groups.Population.of(population), groups.Source.of(source)
+    shards, seed, margins, dependence = read.shards, drawn.seed, like.margins, like.dependence
+    told: dict[str, Any] = {"qrels": qrels, "measure": measure, **read.of_tables}
+    labels = sources.load_judged_pilot(scores, model.labels, model.correlation, **told)
     judged = {} if labels is None else _judged_pilots(labels)
-    rs = cast("Any", judge_correlation) or [each.correlation.value for each in judged.values()] or None
+    rs = cast("Any", model.correlation) or [each.correlation.value for each in judged.values()] or None
     request = DesignRequest(
         design=design,
         judge_correlation=rs,
-        costs=label_costs(rs, human_cost=human_cost, judge_cost=judge_cost, judged_topics=judged_topics),
+        costs=label_costs(rs, human_cost=model.human_cost, judge_cost=model.cost, judged_topics=model.topics),
         grids={name: values for name, values in grids.items() if values is not None},
         topics=topics,
-        sides=1 if one_sided else 2,
-        method=method,
+        sides=1 if tested.one_sided else 2,
+        method=groups.Goal.of(goal).method,
         test=test,
-        models=tuple(name for each in model or () for name in each.split(",")),
+        models=tuple(name for each in tested.models or () for name in each.split(",")),
     )
     todo: list[tuple[Design, ScoreTable | JudgedScores | None]]
     if labels is None:
-        pilots, warnings = _pilots(scores, **source, shards=shards, seed=seed)
+        pilots, warnings = _pilots(scores, **told, shards=shards, seed=seed)
         todo = [(each, pilot) for pilot in pilots for each in request.designs(pilot)]
     else:
-        todo, warnings = _judged_designs(labels, judged, request, shards=shards), labels.warnings
+        todo, warnings = _judged_designs(labels, judged, request), labels.warnings
     if not todo:
         raise RequestError(
             "no design is for this pilot", fix="Give scores of the measure and the shards it was made for."
@@ -275,13 +203,13 @@ def verify(
         run(
             each,
             pilot,
-            collections=collections,
-            tolerance=tolerance,
-            confidence=confidence,
-            search=search,
+            collections=several.collections,
+            tolerance=several.tolerance,
+            confidence=several.confidence,
+            search=several.search,
             margins=margins,
             dependence=dependence,
-            resamples=resamples,
+            resamples=drawn.resamples,
             seed=seed,
             progress=listener(),
         )
@@ -299,12 +227,8 @@ def _judged_pilots(labels: sources.LabelSets) -> dict[str, JudgedPilot]:
     return judged_pilots(labels.required_human, labels.judges)
 
 
-def _judged_designs(
-    labels: sources.LabelSets, pilots: Mapping[str, JudgedPilot], request: DesignRequest, *, shards: int | None
-) -> list[Any]:
+def _judged_designs(labels: sources.LabelSets, pilots: Mapping[str, JudgedPilot], request: DesignRequest) -> list[Any]:
     """Designs with the judge of a pilot, each with the scores under both label sets that it is simulated from."""
-    if shards is not None:
-        raise RequestError("a design with shards has no judge", fix="Leave one of them out.")
     human = labels.required_human.table
     return [
         (design, pilot.scores)
@@ -322,7 +246,6 @@ def _pilots(
     from cranfield.methods.verification.designs import pilots_of
 
     if scores is None:
-        sources.check_no_scores(measure=measure, shards=shards, **source)
         return [None], ()
     if shards is None or not sources.is_collection(scores, source["qrels"]):
         tables = sources.load_tables(scores, measure=measure, **source)

@@ -18,13 +18,14 @@ from starlette.exceptions import HTTPException
 from cranfield.errors import CranfieldError, NoEffectError, RequestError
 from cranfield.methods.design.cards import AXES
 from cranfield.questions import find_question
+from cranfield.questions.groups import OF_REPLICATES
 from cranfield.questions.parameters import command_line
 from cranfield.rendering.score_document import measures_document
 from cranfield.rendering.size_document import sketch as size_sketch
 from cranfield.web.error_pages import BUSY, FAULTS, Fault, TooMuchError, parse, status_of
 from cranfield.web.forms import Given, Query, absent, field, labels_of, make_form
 from cranfield.web.page import MEDIA, Answer, Drawing, ResultAnswer, as_file, download, links_of, render
-from cranfield.web.page_maker import REPLICATE_FIELDS, make_query, shown, values
+from cranfield.web.page_maker import make_query, shown, values
 from cranfield.web.runner import OFTEN, Calculators
 
 GOALS = {
@@ -40,7 +41,7 @@ _PAIR = ("sd", "variance", "correlation", "alpha", "power")
 _JUDGE = ("judge_correlation", "human_cost", "judge_cost", "judged_topics")
 _OF_PAIR = ("one_sided", "unpaired")
 GOAL_INPUTS: dict[str, tuple[str, ...]] = {
-    "difference": ("difference", "systems", "test", *_PAIR, *_JUDGE, *REPLICATE_FIELDS, *_OF_PAIR),
+    "difference": ("difference", "systems", "test", *_PAIR, *_JUDGE, *OF_REPLICATES, "budget", *_OF_PAIR),
     "min_range": ("systems", "min_range", "variance", "correlation", "alpha", "power"),
     "effect_size": ("effect_size", "systems", "test", "alpha", "power", *_JUDGE, *_OF_PAIR),
     "equivalence": ("equivalence", "true_difference", *_PAIR),
@@ -69,12 +70,10 @@ EXAMPLES: dict[str, dict[str, dict[str, str]]] = {
 INSTEAD = {"sd": ("variance", "between"), "icc": ("between", "within")}
 """Fields that are not needed where one of others is given."""
 GOAL_FIELDS = frozenset(name for names in GOAL_INPUTS.values() for name in names)
-NEED_SCORES = ("measure", "missing", "small_pilot", "assurance")
 SIZE, POWER = find_question("size"), find_question("power")
 SizeQuery = make_query(
     SIZE,
     tuple(dict.fromkeys(("goal", "difference", "effect_size", "systems", "test", *GOALS, *_OF_GOALS, *_PAIR))),
-    without=NEED_SCORES,
     goal=(
         Annotated[Literal[tuple(GOALS)] | None, Given],
         field("Goal", "Use only this goal of those given; without it, every goal that is given."),
@@ -86,20 +85,14 @@ SizeQuery = make_query(
 )
 SizeQuery.choices["curve"] = {"": "the goal", **{name: labels_of(SizeQuery)[name] for name in AXES}}
 PowerQuery = make_query(
-    POWER,
-    ("topics", "systems", "test", "sd", "variance", "correlation", "difference", "alpha", "power"),
-    without=NEED_SCORES,
+    POWER, ("topics", "systems", "test", "sd", "variance", "correlation", "difference", "alpha", "power")
 )
 EXAMPLE = SizeQuery.model_validate(
     {"goal": "difference", "difference": "0.05", "sd": "0.15", "systems": "10", "alpha": "0.05", "power": "0.8"}
 )
 PLANS, TRIAL = find_question("study_plans"), find_question("study_trial")
 PlansQuery = make_query(PLANS, ("difference", "sd", "alpha", "power"))
-TrialPlanQuery = make_query(
-    TRIAL,
-    ("difference", "sd", "trial_size", "alpha", "power", "confidence"),
-    without=("measure", "missing", "pairs", "repeats", "seed"),
-)
+TrialPlanQuery = make_query(TRIAL, ("difference", "sd", "trial_size", "alpha", "power", "confidence"))
 EXAMPLE_PLANS = PlansQuery.model_validate({"difference": 0.033, "sd": 0.15})
 EXAMPLE_TRIAL = TrialPlanQuery.model_validate({"difference": 0.033, "sd": "0.12,0.15,0.18"})
 EXAMPLE_CARD = PowerQuery.model_validate(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -56,17 +57,36 @@ Flag = Annotated[bool, BeforeValidator(lambda value: False if absent(value) is N
 Choices = dict[str, dict[str, str]]
 
 
+@dataclass(frozen=True)
+class Conditions:
+    """A field has an effect if one of ``needs`` is given, and none of ``without``: names of fields, or name=value."""
+
+    needs: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def hold(self, given: Mapping[str, str]) -> bool:
+        return (not self.needs or any(map(partial(_is_said, given), self.needs))) and not any(
+            map(partial(_is_said, given), self.without)
+        )
+
+
+def _is_said(given: Mapping[str, str], condition: str) -> bool:
+    name, equals, value = condition.partition("=")
+    return given.get(name, "") == value if equals else bool(given.get(name))
+
+
 class Query(BaseModel):
     """A mistyped name is refused, not ignored; a field left empty takes its default.
 
     ``choices`` are the words for a field's values in a form, ``front`` the fields that stand in front; the others are
-    folded away, those of ``groups`` under their titles.
+    folded away, those of ``groups`` under their titles. A field is offered where its ``conditions`` hold.
     """
 
     model_config = ConfigDict(extra="forbid")
     choices: ClassVar[Choices] = {}
     front: ClassVar[tuple[str, ...]] = ()
     groups: ClassVar[dict[str, tuple[str, ...]]] = {}
+    conditions: ClassVar[dict[str, Conditions]] = {}
     scored_by: ClassVar[str] = "AP"  # what runs are scored by unless something is named
     usual: ClassVar[dict[str, str]] = {}  # choices that are made where none is
 
@@ -91,6 +111,8 @@ class FormField:
     usual: str = ""  # what it is when left empty
     choices: Mapping[str, str] | None = None
     values: Sequence[str] = ()
+    conditions: Conditions | None = None
+    is_idle: bool = False  # whether it has no effect beside what was typed
 
 
 @dataclass(frozen=True)
@@ -124,6 +146,10 @@ def make_form(model: type[Query], typed: Mapping[str, Any], said: str = "") -> F
     fields = model.model_fields.items()
     known = LISTS if takes_lists else ""
     made = {name: _field(model, name, info, typed.get(name), _hint(model, info, known)) for name, info in fields}
+    given = {name: each.value or each.usual if each.kind == "choice" else each.value for name, each in made.items()}
+    for name, conditions in model.conditions.items():
+        is_idle = not conditions.hold(given) and f"«{plain_label(made[name].label)}»" not in said
+        made[name] = replace(made[name], conditions=conditions, is_idle=is_idle)
     front = [made[name] for name in model.front]
     groups = [FormGroup(title, [made[name] for name in names], said) for title, names in model.groups.items()]
     shown = {*model.front, *(name for names in model.groups.values() for name in names)}

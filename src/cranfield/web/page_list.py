@@ -36,17 +36,13 @@ SCORE = make_page(
     scored_by="AP P@10 nDCG@10",
 )
 FEW, MANY = 10, 20  # systems of a design that is checked, unless a number is given, where there are more than many
-ABOUT_VARIANCE = ("variance", "correlation", "sd")  # which the data have
 VARIANCE = make_page("variance", front=("measure", "percentile", "pairs"))
 SIZE = make_page(
     "size",
     front=("measure", "difference", "systems", "test", "min_range", "width", "sensitivity", "alpha", "power"),
-    without=(*ABOUT_VARIANCE, "effect_size"),
     example=lambda about: {"difference": "0.05"},
 )
-POWER = make_page(
-    "power", front=("measure", "topics", "systems", "test", "difference", "alpha", "power"), without=ABOUT_VARIANCE
-)
+POWER = make_page("power", front=("measure", "topics", "systems", "test", "difference", "alpha", "power"))
 PILOT = make_page(
     "pilot",
     front=("measure", "min_range", "difference", "systems", "leave_out", "topics", "trials"),
@@ -74,7 +70,6 @@ COMPARE = make_page(
         "candidate",
         "audit",
     ),
-    without=("estimator", "sampled"),  # of labels of a judge, which come with the command
 )
 JUDGES = make_page(
     "judges",
@@ -121,7 +116,7 @@ STUDY_TRIAL = make_page(
     "study_trial",
     front=("measure", "trial_size", "confidence", "pairs", "repeats"),
     alone=True,
-    without=("difference", "sd", "alpha", "power"),
+    without=("alpha", "power"),
 )
 STUDY_SIMULATE = make_page(
     "study_simulate",
@@ -160,7 +155,6 @@ STUDY_NEW = make_page(
     front=("difference", "sd", "plan", "alpha", "power", "system", "baseline", "measure", "topics"),
     of=("nothing",),
     scored_by="",
-    without=("cautious", "missing"),  # of earlier scores
     required=("sd",),
     example=lambda about: {"difference": "0.03", "sd": "0.13"},
     answer=study_answer,
@@ -170,7 +164,7 @@ VERIFY_ALONE = make_page(
     "verify",
     front=("difference", "sd", "min_range", "variance", "systems", "topics", "test", "alpha", "power"),
     of=("nothing",),
-    without=("gate", "measure", "missing", "shards", "model", "margins", "dependence"),  # of scores
+    without=("gate",),
     example=lambda about: {"systems": "10", "difference": "0.05", "sd": "0.15", "test": "tukey", "search": "false"},
 )
 REPORT = make_page(

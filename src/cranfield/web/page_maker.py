@@ -28,7 +28,7 @@ from cranfield.rendering.report_page import charts_missing
 from cranfield.rendering.report_sections import make_report
 from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
-from cranfield.web.forms import PAGE_TITLES, Flag, Given, Names, Query, without_commands
+from cranfield.web.forms import PAGE_TITLES, Conditions, Flag, Given, Names, Query, without_commands
 from cranfield.web.page import Answer, Drawing, Makers, render
 from cranfield.web.uploads import FILES, PACKED
 
@@ -185,6 +185,8 @@ def make_query(
     """What a page may be asked: every parameter that does not say where data comes from, and what is the page's own."""
     left = {name: each for name, each in question.parameters.items() if name not in without}
     asked = {name: each for name, each in left.items() if not each.is_source}
+    idle = _idle(question, set(asked), with_scores=with_scores)
+    asked = {name: each for name, each in asked.items() if name not in idle}
     about = {name: speak(each.help_for(with_scores=with_scores), "page", PAGE_TITLES) for name, each in asked.items()}
     needed = {name for name, each in asked.items() if each.is_required or name in required}
     made = {name: _field(each, about[name], is_required=name in needed) for name, each in asked.items()}
@@ -193,6 +195,7 @@ def make_query(
     model.__doc__ = f"What ``cranfield {question.command}`` takes."
     model.front, model.scored_by = front, scored_by
     model.groups = _groups(asked, front)
+    model.conditions = _conditions(asked, with_scores=with_scores)
     model.choices = {name: _choices(each, with_scores=with_scores) for name, each in asked.items() if each.choices}
     model.usual = {name: each.about.default for name, each in asked.items() if _is_named(each)}
     return model
@@ -213,35 +216,38 @@ def _choices(parameter: declared.Parameter, *, with_scores: bool) -> dict[str, s
     return {"": about.titles.get("") or default or "–", **texts}
 
 
-JUDGE_FIELDS = ("judge_correlation", "judged_topics", "budget", "human_cost", "judge_cost")
-REPLICATE_FIELDS = (
-    "replicates",
-    "items",
-    "repeats",
-    "between",
-    "within",
-    "shared_variance",
-    "repeat_variance",
-    "icc",
-    "topic_cost",
-    "item_cost",
-    "repeat_cost",
-    "budget",
-)
+def _idle(question: declared.Question, offered: set[str], *, with_scores: bool) -> set[str]:
+    """The parameters that cannot have an effect on a page: what they need is not there, or the data say it."""
+    there = offered | ({name for name in question.positional if name in declared.DATA} if with_scores else set())
+    idle = {name for name in offered if not _has_effect(question.parameters, name, there)}
+    return idle | _idle(question, offered - idle, with_scores=with_scores) if idle else idle
+
+
+def _has_effect(parameters: Mapping[str, declared.Parameter], name: str, there: set[str]) -> bool:
+    about = parameters[name].about
+    needs = [each.partition("=")[0] for each in about.requires]
+    lacks = any(each in parameters for each in needs) and not there.intersection(needs)
+    return not lacks and not any(each in there for each in about.excludes if each in declared.DATA)
+
+
+def _conditions(asked: Mapping[str, declared.Parameter], *, with_scores: bool) -> dict[str, Conditions]:
+    """On which other fields of a form it depends whether a field has an effect."""
+    found = {}
+    for name, each in asked.items():
+        about = each.about
+        is_met = with_scores and any(need in declared.DATA for need in about.requires)
+        needs = () if is_met else tuple(need for need in about.requires if need.partition("=")[0] in asked)
+        without = tuple(other for other in about.excludes if other.partition("=")[0] in asked)
+        if needs or without:
+            found[name] = Conditions(needs, without)
+    return found
 
 
 def _groups(asked: Mapping[str, Any], front: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Fields that make sense together only: those about replicates and about a judge, where a question has them."""
-    found: dict[str, tuple[str, ...]] = {}
-    taken = set(front)
-    for title, key, names in (
-        ("Several scores per topic", "topic_cost", REPLICATE_FIELDS),
-        ("Labels of a model", "judge_correlation", JUDGE_FIELDS),
-    ):
-        if key in asked:
-            found[title] = tuple(name for name in names if name in asked and name not in taken)
-            taken |= set(names)
-    return found
+    """Fields that belong together, under the titles of their groups."""
+    folded = {name: each for name, each in asked.items() if name not in front and not each.about.advanced}
+    titles = dict.fromkeys(each.panel for each in folded.values() if each.panel)
+    return {title: tuple(name for name, each in folded.items() if each.panel == title) for title in titles}
 
 
 def _field(parameter: declared.Parameter, about: str, *, is_required: bool) -> tuple[Any, Any]:

@@ -6,6 +6,26 @@ const say = (near, text) => {
   if (place) place.textContent = text;
 };
 
+// A field without effect beside what the form says is not offered, and not sent.
+function offer(form) {
+  const said = (condition) => {
+    const [name, value] = condition.split("="), place = form.querySelector(`[data-field="${name}"]`);
+    const field = place && !place.hidden && place.querySelector("input, select");
+    const text = !field ? "" : field.type === "checkbox" ? (field.checked ? "true" : "") : field.value;
+    return value ? text === value : text !== "";
+  };
+  const words = (text) => (text ? text.split(" ") : []);
+  for (const field of form.querySelectorAll("[data-needs]")) {
+    const needs = words(field.dataset.needs), without = words(field.dataset.without);
+    const idle = (needs.length && !needs.some(said)) || without.some(said);
+    if (!("goal" in field.dataset) || idle) field.hidden = idle;
+  }
+  for (const field of form.querySelectorAll("[data-field]"))
+    for (const each of field.querySelectorAll("input, select")) each.disabled = field.hidden;
+  for (const group of form.querySelectorAll("details"))
+    group.hidden = [...group.querySelectorAll("[data-field]")].every((field) => field.hidden);
+}
+
 function live(form) {
   const answer = document.getElementById("answer");
   const goals = form.dataset.goals ? JSON.parse(form.dataset.goals) : null;
@@ -21,12 +41,12 @@ function live(form) {
   };
 
   const fit = () => {
-    if (!goals) return;
+    if (!goals) return offer(form);
     const chosen = form.querySelector("[name=goal]:checked");
     const wanted = chosen ? goals.inputs[chosen.value] : [];
     for (const name of goals.all) form.querySelector(`[data-field="${name}"]`).hidden = !wanted.includes(name);
-    for (const group of form.querySelectorAll("details"))
-      group.hidden = [...group.querySelectorAll("[data-field]")].every((field) => field.hidden);
+    for (const name of goals.all) form.querySelector(`[data-field="${name}"]`).dataset.goal = "";
+    offer(form);
   };
 
   const input = (name) => form.querySelector(`[data-field="${name}"] input, [data-field="${name}"] select`);
@@ -88,6 +108,7 @@ function live(form) {
 
   form.addEventListener("input", (event) => {
     delete event.target.dataset.example;
+    fit();
     if (goals && event.target.name in goals.examples) fill(event.target.name, event.target.value);
     if (goals) tell();
     later(120);
@@ -103,7 +124,9 @@ function live(form) {
 function asked(form) {
   const answer = document.getElementById("answer"), stale = form.querySelector("[data-stale]");
   const said = () => String(new URLSearchParams(new FormData(form))), first = said();
+  offer(form);
   form.addEventListener("input", () => {
+    offer(form);
     stale.hidden = !answer.textContent.trim() || said() === first;
     answer.setAttribute("aria-busy", String(!stale.hidden));
   });
