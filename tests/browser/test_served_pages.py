@@ -412,7 +412,13 @@ def test_a_study_is_started_grows_and_is_tested(
 ) -> None:
     tab = open_page("/study-new", viewport={"width": width, "height": 800}, color_scheme=scheme)
     api.expect(sentence(tab)).to_contain_text("new.study fixes the goal: a difference of 0.03")
-    named = {"Smallest difference of interest": "0.1", "Sd": "0.08", "System": "c", "Baseline": "a", "Measure": "AP"}
+    named = {
+        "Smallest difference of interest": "0.1",
+        "Sd of paired differences": "0.08",
+        "System": "c",
+        "Baseline": "a",
+        "Measure": "AP",
+    }
     for label, value in named.items():
         tab.get_by_label(label, exact=True).fill(value)
     tab.get_by_label("Candidate topics").fill(" ".join(map(str, range(1, 13))))

@@ -116,7 +116,7 @@ def test_a_design_that_is_printed_can_be_verified(tmp_path: Path, one_sided: boo
 
 
 def test_the_calculators_take_what_the_questions_take() -> None:
-    apart = {"measure", "missing", "small_pilot", "assurance"}
+    apart = {"measure", "missing", "small_pilot", "assurance", "estimate"}
     for name, query, own in (("size", SizeQuery, {"goal", "curve"}), ("power", PowerQuery, set())):
         parameters = find_question(name).parameters.values()
         asked = {each.name for each in parameters if not each.is_source}

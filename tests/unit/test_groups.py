@@ -138,8 +138,10 @@ def in_groups(question: Question, flat: Mapping[str, Any]) -> dict[str, Any]:
         else:
             given[name] = value
     for argument, fields in question.groups.items():
-        if argument in given and len(given[argument]) % 2:
-            given[argument] = fields.group(**given[argument])
+        said = given.get(argument, {})
+        is_usual = any(value == getattr(fields.group, name) for name, value in said.items())  # an object cannot say so
+        if len(said) % 2 and not is_usual:
+            given[argument] = fields.group(**said)
     return given
 
 

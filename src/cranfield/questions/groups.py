@@ -197,7 +197,7 @@ class Goal(Group):
     assurance: Annotated[
         float | None,
         Param(
-            "Expected power (assurance) under the uncertainty of the pilot variance; in place of `power`.",
+            "Expected power (assurance), in place of `power`.",
             label="Expected power",
             gt=0,
             lt=1,
@@ -331,7 +331,7 @@ class Replicates(Group):
             "Several scores are of query variations, of prompts that topics share (a sample, or fixed-prompts), of "
             "seeds; or topics are in clusters.",
             default="as in `columns`",
-            alone="variations, or prompts with `shared_variance`",
+            alone="variations or prompts",
             label="Replicates",
             titles={"": "one score, or as the fields below say", **REPLICATES_TITLES},
             flag="replicates",
@@ -394,8 +394,7 @@ class Spread(Group):
         float | None,
         Param(
             "Variance between repeats.",
-            default="the pilot's",
-            alone="0",
+            default="the pilot's, or 0",
             label="Variance of repeats",
             ge=0,
             le=1e12,
@@ -405,7 +404,7 @@ class Spread(Group):
     icc: Annotated[
         float | None,
         Param(
-            "Intra-class correlation of a topic's items, with `sd`; in place of `between` and `within`.",
+            "Intra-class correlation within topics, with `sd`.",
             label="or: intra-class correlation",
             ge=0,
             le=1,
@@ -416,8 +415,8 @@ class Spread(Group):
     estimate: Annotated[
         EstimateName | None,
         Param(
-            "Variance estimate; Sakai and Shang (2016) use within, Sakai (2014) uses two-way.",
-            default="what the goal needs",
+            "Variance estimate: residual, within (Sakai and Shang 2016), two-way (Sakai 2014), one-way or percentile.",
+            default="by goal",
             titles={"": "what the goal needs", **ESTIMATE_TITLES},
             excludes=("pairs", "reuse"),
         ),

@@ -56,7 +56,7 @@ Runs = Annotated[
 ]
 Qrels = Annotated[
     JudgmentData,
-    Input("Judgments (lines: topic 0 document grade) or irds:NAME.", short="-q", metavar="FILE", requires=("scores",)),
+    Input("Judgments (topic 0 document grade) or irds:NAME.", short="-q", metavar="FILE", requires=("scores",)),
 ]
 BestPer = Annotated[
     str | None,

@@ -74,7 +74,7 @@ def verify(
     scores: sources.PilotScores = None,
     *,
     design: Annotated[
-        str | None, Input("File with the JSON output of `size()` or `shards()`, in place of a design.", metavar="FILE")
+        str | None, Input("Designs to check: a file with the JSON output of `size()` or `shards()`.", metavar="FILE")
     ] = None,
     systems: shared.PlannedSystems = None,
     difference: shared.Differences = None,

@@ -133,7 +133,7 @@ class Comparison:
     standard_error = PairColumn("The standard error of every difference.")
     lower = PairColumn("The lower ends of the intervals of differences.")
     upper = PairColumn("The upper ends of the intervals of differences.")
-    effect_size = PairColumn("Every difference over its ``denominator``.")
+    effect_size = PairColumn("Every difference over its denominator.")
     p_value = PairColumn("p of every pair, before the correction.")
     p_adjusted = PairColumn("p of every pair, adjusted for all of them.")
     wins = PairColumn("Topics on which the first system of a pair is better.")

@@ -239,7 +239,7 @@ class PairSpread:
     """What is asked of the variances of the differences of all pairs: no more of them has to be kept.
 
     ``left_out`` is the ``percentile`` of the variances with each topic left out in turn; None of two topics.
-    ``median_sd`` is nan where not all pairs can be kept.
+    ``median_sd`` is nan of more pairs than are kept.
     """
 
     median_sd: float
@@ -268,7 +268,7 @@ def pair_spread(scores: Matrix, percentile: float) -> PairSpread:
     variances = largest.totals[[low, high]] / (n - 1)
     percentile_sd, value = (float(each[0] + share * (each[1] - each[0])) for each in (np.sqrt(variances), variances))
     return PairSpread(
-        median_sd=float("nan"),  # above the limit, only the largest pairs are kept
+        median_sd=pairs.median_sd,
         mean_sd=roots / pairs.count / float(np.sqrt(n - 1)),
         percentile_sd=percentile_sd,
         percentile=value,
@@ -406,6 +406,14 @@ class _Pairs:
             means = fold(_gaps_of_block, self.scores, self.effects, a[some], b[some]) / self.scores.shape[0]
             found[places[some]] = fold(_gap_squares_of_block, self.scores, self.effects, a[some], b[some], means)
         return found
+
+    @property
+    def median_sd(self) -> float:
+        """The median sd of the differences; nan of more pairs than are kept."""
+        if self.count > _HELD:
+            return float("nan")
+        sums = np.concatenate([sums for _, sums in self.blocks()])
+        return float(np.median(np.sqrt(sums / (self.scores.shape[0] - 1))))
 
     def largest(self, count: int) -> tuple[_SortedPairs, float]:
         """The ``count`` largest sums with their pairs, in order, and the sum of the roots of all.

@@ -108,8 +108,8 @@ function live(form) {
 
   form.addEventListener("input", (event) => {
     delete event.target.dataset.example;
-    fit();
     if (goals && event.target.name in goals.examples) fill(event.target.name, event.target.value);
+    fit();
     if (goals) tell();
     later(120);
   });
@@ -123,8 +123,8 @@ function live(form) {
 // An answer stays while the form changes, but it is said that it is no longer the answer to what the form says.
 function asked(form) {
   const answer = document.getElementById("answer"), stale = form.querySelector("[data-stale]");
-  const said = () => String(new URLSearchParams(new FormData(form))), first = said();
   offer(form);
+  const said = () => String(new URLSearchParams(new FormData(form))), first = said();
   form.addEventListener("input", () => {
     offer(form);
     stale.hidden = !answer.textContent.trim() || said() === first;
