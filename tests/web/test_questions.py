@@ -283,7 +283,7 @@ def test_a_design_for_many_systems_is_checked_when_the_page_is_opened(page: str,
     assert 'value="10"' in opened.text
     refused = wait(f"{link}/verify?difference=0.05&collections=250&search=false")
     assert refused.status_code == 400
-    advice = re.search(r"Compare (\d+) or fewer: «Systems» \1\.", unescape(refused.text))
+    advice = re.search(r"Compare (\d+) or fewer: «Systems m» \1\.", unescape(refused.text))
     assert advice
     assert wait(f"{link}/verify?difference=0.05&collections=250&search=false&systems={advice[1]}").status_code == 200
 
