@@ -434,3 +434,14 @@ def test_printed_expected_power_is_near_the_real_one(robust04: np.ndarray[Any, A
 def robust04() -> np.ndarray[Any, Any]:
     path = Path(__file__).parents[1] / "data" / "data" / "matrices" / "robust04_map.csv"
     return np.genfromtxt(path, delimiter=",", skip_header=1)[:, 1:]
+
+
+def test_on_a_table_power_takes_the_critical_value_of_its_comparison(kept: Path) -> None:
+    for name in ("trec3_map.csv", "robust04_map.csv"):
+        path = kept / "data" / "matrices" / name
+        comparison = next(iter(cranfield.compare(path).comparisons.values()))
+        (card,) = cranfield.power(path).cards
+        critical = float(np.nanmedian((comparison.upper - comparison.difference) / comparison.standard_error))
+        assert card.significant_difference * card.topics**0.5 / card.sd == pytest.approx(critical, rel=1e-9)
+        (other,) = cranfield.power(path, topics=card.topics + 1).cards  # nothing is known of what it rejects
+        assert other.significant_difference > card.significant_difference

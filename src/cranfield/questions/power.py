@@ -193,6 +193,8 @@ def power(
             asked = {**given, "difference": sorted({card.difference for card in cards})}
             cards, few = _cluster_cards(tables.only, test=test, topics=topics, systems=systems, **asked)
             warnings = (*warnings, *few)
+        elif len(tables.by_name) == 1:
+            cards = [_as_compared(card, tables.only) for card in cards]
     labels = () if request is None else request.cards(cards)
     cautions = () if request is None else request.cautions(labels)
     return PowerResult(
@@ -202,6 +204,16 @@ def power(
         inputs={**given, "difference": list(dict.fromkeys(card.difference for card in cards))},
         warnings=(*warnings, *card_cautions(cards, variances), *cautions),
     )
+
+
+def _as_compared(card: Card, table: ScoreTable) -> Card:
+    """On the table's own topics and systems an observed difference is significant where a comparison finds it so."""
+    from cranfield.methods.contrasts.comparing import holm_last_level
+
+    if (card.test, card.topics, card.systems) != ("holm", len(table.topics), len(table.systems)):
+        return card
+    level = holm_last_level(table.of(card.measure), card.alpha)
+    return card if level is None else card.decided_at(level)
 
 
 def _check_clusters(**given: Any) -> None:

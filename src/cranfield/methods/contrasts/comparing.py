@@ -416,6 +416,17 @@ def _unpaired(unpaired: UnpairedMeans, names: tuple[str, ...], options: Options)
     }
 
 
+def holm_last_level(scores: Array, alpha: float) -> float | None:
+    """The two-sided level of Holm's last step on a table, at which any other pair is decided; None of many differences.
+
+    Planning takes the level of the first step, as nothing is known of what will be rejected before.
+    """
+    pairs = Pairs(scores, all_pairs(scores.shape[1]))
+    if not pairs.are_few:
+        return None
+    return by_student(pairs.fit(), correct="holm", alpha=alpha).level
+
+
 def pair_p_values(
     scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, resamples: int, seed: Seed
 ) -> Array:

@@ -22,6 +22,7 @@ from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_te
 from cranfield.methods.variance import Variances
 from cranfield.methods.variance.estimates import MeanVariance
 from cranfield.stats.family import ALL_PAIRS_TEST
+from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
 MOST_CARDS = 1000
@@ -38,8 +39,9 @@ class Card:
     ``test``; those with ``tukey_`` the same under Tukey's HSD, and those with ``pair_`` for a pair named in advance
     (paired t test). ``significant_difference`` is the smallest observed difference that is significant, for a pair of
     average variance where the test has a standard error for each pair; a true difference of that size is significant
-    half of the time. ``variance`` is σ² of one system's scores, nan if unknown, and ``sd`` the standard deviation of
-    paired differences. Topics in clusters or strata, or with weights, are worth ``effective_topics``.
+    half of the time. Of a table it is that of its own comparison, which Holm's last step decides. ``variance`` is σ² of
+    one system's scores, nan if unknown, and ``sd`` the standard deviation of paired differences. Topics in clusters or
+    strata, or with weights, are worth ``effective_topics``.
     """
 
     measure: str
@@ -113,6 +115,11 @@ class Card:
             alpha=self.alpha,
             spread=self.spread,
         )
+
+    def decided_at(self, level: float) -> Card:
+        """The same where a pair is significant at a level, two-sided, that is known."""
+        reach = float(t_critical(level / 2, self.topics - 1)) * self.sd / self.topics**0.5
+        return replace(self, significant_difference=reach)
 
     def power_for(self, difference: float, test: str) -> float:
         """The power for a difference under a test."""
