@@ -212,7 +212,7 @@ def _as_compared(card: Card, table: ScoreTable) -> Card:
 
     if (card.test, card.topics, card.systems) != ("holm", len(table.topics), len(table.systems)):
         return card
-    level = holm_last_level(table.of(card.measure), card.alpha)
+    level = holm_last_level(table.matrix(card.measure), card.alpha)
     return card if level is None else card.decided_at(level)
 
 

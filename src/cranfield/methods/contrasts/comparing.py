@@ -53,6 +53,7 @@ ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all 
 ONE_SIDED = ("t", "bootstrap", "max-t", "unpaired")
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are kept in memory
+MOST_DIFFERENCES = 50_000_000  # topics × pairs, which take less time than reading the scores
 CHARTED_PAIRS = 6  # with a baseline, whose differences on every topic are kept for a chart
 NAMED_TOPICS = 200  # more names cannot be shown
 
@@ -416,15 +417,14 @@ def _unpaired(unpaired: UnpairedMeans, names: tuple[str, ...], options: Options)
     }
 
 
-def holm_last_level(scores: Array, alpha: float) -> float | None:
-    """The two-sided level of Holm's last step on a table, at which any other pair is decided; None of many differences.
+def holm_last_level(scores: Matrix, alpha: float) -> float | None:
+    """The two-sided level of Holm's last step on a table, at which any other pair is decided; None of large tables.
 
     Planning takes the level of the first step, as nothing is known of what will be rejected before.
     """
-    pairs = Pairs(scores, all_pairs(scores.shape[1]))
-    if not pairs.are_few:
+    if scores.shape[0] * pair_count(scores.shape[1]) > MOST_DIFFERENCES:
         return None
-    return by_student(pairs.fit(), correct="holm", alpha=alpha).level
+    return by_student(Pairs(scores, all_pairs(scores.shape[1])).fit(), correct="holm", alpha=alpha).level
 
 
 def pair_p_values(
