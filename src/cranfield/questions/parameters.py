@@ -495,12 +495,19 @@ class Question:
             return caution
         return replace(caution, what=self.in_python(caution.what), fix=self.in_python(caution.fix))
 
+    @cached_property
+    def _members(self) -> dict[str, tuple[Parameter, ...]]:
+        """The parameters of every group, and under no name those that are arguments themselves."""
+        arguments = dict.fromkeys(each.argument for each in self.parameters.values())
+        every = self.parameters.values()
+        return {name: tuple(each for each in every if each.argument == name) for name in arguments}
+
     def _spread(self, named: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of the function by the names of flags."""
         told: dict[str, Any] = {}
         for argument, value in named.items():
             if argument in self.groups:
-                flags = {each.field: each.name for each in self.parameters.values() if each.argument == argument}
+                flags = {each.field: each.name for each in self._members[argument]}
                 spread = self.groups[argument].spread(argument, value)
                 told |= {flags[name]: part for name, part in spread.items()}
             elif argument in self.signature.parameters:
@@ -549,10 +556,9 @@ class Question:
 
     def _arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values as the function takes them."""
-        told = {name: values[name] for name, each in self.parameters.items() if not each.argument}
-        for argument, each in self.groups.items():
-            members = [every for every in self.parameters.values() if every.argument == argument]
-            told[argument] = each.group(**{every.field: values[every.name] for every in members})
+        told = {each.name: values[each.name] for each in self._members.get("", ())}
+        for argument, members in self.groups.items():
+            told[argument] = members.group(**{each.field: values[each.name] for each in self._members[argument]})
         return told
 
     @cached_property
