@@ -129,7 +129,9 @@ def test_max_t_as_compare_runs_it_has_the_power_that_was_planned(systems: int, d
         pairs = Pairs(scores, contrasts)
         found = by_max_t(pairs, pairs.fit(), alpha=0.05, drawing=Drawing(resamples=199, seed=number))
         significant += int(found.shown[0])
-    assert significant / tables == pytest.approx(promised, abs=margin(promised, tables, 3) + 0.01)
+    # The first system differs from all others: a pair that is shown leaves more to those that remain.
+    reach, steps = margin(promised, tables, 3) + 0.01, 0.05
+    assert promised - reach <= significant / tables <= promised + reach + steps
 
 
 def test_max_t_asks_for_no_more_than_holm_of_systems_that_differ_on_few_topics() -> None:
