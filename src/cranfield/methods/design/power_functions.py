@@ -136,15 +136,3 @@ def tost_normal_power(topics: Array, margin: Array, true_difference: Array, sd: 
     scale, z = np.sqrt(topics) / sd, normal_critical(alpha)
     both = special.ndtr((margin - true_difference) * scale - z) + special.ndtr((margin + true_difference) * scale - z)
     return np.asarray(np.maximum(both - 1.0, 0.0))
-
-
-def non_inferiority_power(topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array) -> Array:
-    """Exact power of the one-sided paired t test of a difference above −``margin``."""
-    return t_power(np.sqrt(topics) * (margin + true_difference) / sd, topics - 1, alpha, 1)
-
-
-def non_inferiority_normal_power(
-    topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array
-) -> Array:
-    """Normal approximation to the power of the one-sided test."""
-    return np.asarray(special.ndtr(np.sqrt(topics) * (margin + true_difference) / sd - normal_critical(alpha)))
