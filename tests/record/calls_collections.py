@@ -102,7 +102,7 @@ CALLS = [
     ),
     *calls(
         "reliability trec3_map.csv --drop 0.25 --trials 50 --test tukey",
-        "reliability six.csv -m AP --trials 100 --test t",
+        "reliability six.csv -m AP --trials 100",
         "reliability six.csv --trials 50 --test t --correct bh --target 0.8,0.9 --topics 20,40 --sets 5,10",
         "reliability six.csv -m AP --trials 50 --test wilcoxon --replacement",
         "reliability six.csv -m AP --trials 50 --test t --unpaired --seed 2",

@@ -162,7 +162,7 @@ def test_charts_are_drawn(scores: str, tmp_path: Path, chart: str) -> None:
         (("--drop", "-0.1"), "drop"),
         (("--test", "nope"), "nope"),
         (("--test", "t", "--correct", "nope"), "nope"),
-        (("--correct", "holm"), "family"),
+        (("--test", "tukey", "--correct", "holm"), "family"),
         (("--alpha", "0"), "alpha"),
         (("--alpha", "0.6"), "alpha"),
         (("--plot", "x.pdf"), "picture"),

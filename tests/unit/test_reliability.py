@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cranfield
 from cranfield import ScoreTable
@@ -58,7 +60,7 @@ def test_a_halving_is_what_comparing_both_halves_gives() -> None:
     order = np.random.default_rng(stream).permutation(20)
     verdicts: list[dict[frozenset[str], str]] = []
     for half in (order[:10], order[10:]):
-        result = compare(table.select(topics=[table.topics[at] for at in half.tolist()]), test="tukey")
+        result = compare(table.select(topics=[table.topics[at] for at in half.tolist()]))
         sure = [row for row in result.to_dict() if row["significant"]]
         verdicts.append({frozenset((row["system_a"], row["system_b"])): row["system_a"] for row in sure})
     one, other = verdicts
@@ -109,7 +111,8 @@ def test_a_pairwise_test_needs_the_difference_from_which_all_are_significant(noi
 
 def test_discriminative_power_of_trec8_is_ferro_and_sandersons_md1(kept: Path) -> None:
     table = cranfield.read_scores(kept / "data" / "trec8" / "scores" / "map.csv", measure="AP")
-    found = discriminative_power(table)
+    assert discriminative_power(table).significant_pairs == 3085  # as compare's default test
+    found = discriminative_power(table, test="tukey")
     assert (found.significant_pairs, len(found.p_values)) == (3423, 8256)
     # Shuffled scores keep the systems' own variance, so that the permuted margin is wider by its share.
     permuted = discriminative_power(table, test="tukey-permutation", resamples=2000)
@@ -307,22 +310,23 @@ def test_blocks_of_topics_give_what_the_whole_table_gives(monkeypatch: pytest.Mo
     np.testing.assert_allclose(covariances(scores), whole[1], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("test", "doubted"), [("tukey", True), ("max-t", False)])
-def test_a_test_that_compare_warns_about_is_named_and_warned_about_here(test: TestName, doubted: bool) -> None:
+@pytest.mark.parametrize(("test", "doubted"), [("tukey", True), ("max-t", False), (None, False)])
+def test_a_test_that_compare_warns_about_is_named_and_warned_about_here(test: TestName | None, doubted: bool) -> None:
     rng = np.random.default_rng(5)
     alike = rng.random((40, 1)) + 0.01 * rng.normal(size=(40, 6))
     table = table_of(np.hstack([alike, rng.random((40, 2))]))
     found = cranfield.reliability(table, test=test, trials=10, resampling={"resamples": 200})
     told = [
         each.slug
-        for each in cranfield.compare(table, test=test, resampling={"resamples": None if doubted else 200})
+        for each in cranfield.compare(table, test=test, resampling={"resamples": 200 if test == "max-t" else None})
         .document()
         .warnings
     ]
     assert ("one-error-term" in told) == doubted
     assert ("one-error-term" in [each.slug for each in found.document().warnings]) == doubted
-    assert f"of the pairs differ significantly ({TEST_LABELS[test]}, α = 0.05)." in found.summary()
-    assert found.document().tables[0].title == f"Reliability (significant: {TEST_LABELS[test]}, α = 0.05)"
+    title = TEST_LABELS[test] if test else "paired t test with Holm's correction"
+    assert f"of the pairs differ significantly ({title}, α = 0.05)." in found.summary()
+    assert found.document().tables[0].title == f"Reliability (significant: {title}, α = 0.05)"
 
 
 @pytest.fixture
@@ -330,7 +334,7 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From when it is called, pairs are counted in loops, as where they are many."""
 
     def counted() -> None:
-        for module in (kendall, swaps, replicability):
+        for module in (kendall, swaps):
             monkeypatch.setattr(module, "WORTH_LOADING", 0)
 
     return counted
@@ -364,10 +368,17 @@ def test_swaps_are_counted_in_loops_as_in_whole_arrays(asked: dict[str, Any], lo
     np.testing.assert_allclose(found.mean_difference, whole.mean_difference, rtol=1e-12)
 
 
-def test_verdicts_of_halves_are_counted_in_loops_as_in_whole_arrays(loops: Callable[[], None]) -> None:
-    whole = replicability.split_halves(rounded_table(), trials=60)
-    loops()
-    found = replicability.split_halves(rounded_table(), trials=60)
+@pytest.mark.parametrize("test", ["t", "tukey"])
+@given(seed=st.integers(0, 10_000), topics=st.integers(4, 30), systems=st.integers(2, 8), digits=st.integers(0, 3))
+def test_halves_are_decided_by_sums_as_by_the_scores_of_every_pair(
+    test: str, seed: int, topics: int, systems: int, digits: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(scale=0.3, size=(topics, systems)) + rng.normal(size=(topics, 1)) + np.arange(systems) / 4
+    table = table_of(scores.round(digits))
+    found = split_halves(table, test=test, trials=20, seed=seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replicability, "DECIDED_BY_SUMS", {})
+        whole = split_halves(table, test=test, trials=20, seed=seed)
     np.testing.assert_array_equal(found.replication.outcomes, whole.replication.outcomes)
     np.testing.assert_array_equal(found.replication.significant, whole.replication.significant)
-    np.testing.assert_array_equal(found.agreeing, whole.agreeing)

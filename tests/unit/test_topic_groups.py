@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from cranfield.methods.reliability import topic_samples
 from cranfield.methods.reliability.topic_samples import labelled_sums, tasks
 from cranfield.runtime.random import sequence
 from sizes import sized
 
 SIZES = np.array([350, 123, 200])
-
-
-@pytest.fixture(autouse=True)
-def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_samples, "GROUPED", 500)
 
 
 def test_sets_have_their_sizes_and_no_topic_twice() -> None:

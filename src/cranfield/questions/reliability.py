@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from cranfield.methods.names import TestName
 from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions.parameters import Counts, Numbers, Param, about, question
@@ -69,7 +68,7 @@ def reliability(
             metavar="SHARE",
         ),
     ] = 0.0,
-    test: Annotated[TestName, about(shared.ComparisonTest, titles=shared.TEST_CHOICES)] = "tukey",
+    test: shared.ComparisonTest = None,
     correct: shared.Correct = None,
     alpha: Annotated[
         float, about(shared.Alpha, help="Significance level, and the largest swap rate allowed.", lt=0.5)

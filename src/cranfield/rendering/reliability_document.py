@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import say_percent
-from cranfield.methods.names import TEST_LABELS, TEST_TITLES
+from cranfield.methods.names import TEST_LABELS, with_correction
 from cranfield.methods.reliability import ABSOLUTE, PARTS, RELATIVE, MeasureReliability, Reliability
 from cranfield.questions.reliability import ReliabilityResult
 from cranfield.rendering.charts import COLOURS, styled
@@ -307,7 +307,11 @@ def _headline(found: Reliability) -> Table:
 
 
 def _test(found: Reliability) -> str:
-    return f"{TEST_LABELS[found.test]}, α = {found.alpha:g}"
+    return f"{_named(found)}, α = {found.alpha:g}"
+
+
+def _named(found: Reliability) -> str:
+    return with_correction(TEST_LABELS[found.test], found.correct)
 
 
 def _components(found: Reliability) -> Table:
@@ -398,7 +402,7 @@ def _halves(found: Reliability) -> Table:
     ]
     title = (
         "Replication: of the pairs significant on one half of the topics, the shares on the other half "
-        f"({TEST_TITLES[found.test]}, {found.trials:,} halvings, both ways; low and high: their middle 95 %)"
+        f"({_named(found)}, {found.trials:,} halvings, both ways; low and high: their middle 95 %)"
     )
     return _table(found.to_dict("halves"), columns, title)
 
@@ -457,7 +461,7 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
     if halves.replication.significant.sum():
         share = halves.replication.share
         replicated = (
-            f"Of the pairs significant on one half of the topics ({TEST_LABELS[found.test]}), "
+            f"Of the pairs significant on one half of the topics ({_named(found)}), "
             f"{say_percent(share('replicated'), 1)} are significant on the other half too; "
             f"{_percentage(share('opposite_sign'))} have the opposite sign there."
         )

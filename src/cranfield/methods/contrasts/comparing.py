@@ -428,7 +428,7 @@ def holm_last_level(scores: Matrix, alpha: float) -> float | None:
 
 
 def pair_p_values(
-    scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, resamples: int, seed: Seed
+    scores: Array, *, test: str, correct: str | None = None, alpha: float = 0.05, resamples: int, seed: Seed
 ) -> Array:
     """Adjusted p of all pairs of the systems of a topics × systems table, in the order of ``all_pairs``."""
     check_test(test, correct)

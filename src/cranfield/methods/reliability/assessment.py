@@ -32,6 +32,7 @@ from cranfield.methods.reliability.topic_samples import (
 )
 from cranfield.runtime.random import sequence
 from cranfield.scores import ScoreTable
+from cranfield.stats.family import DEFAULT_TEST
 from cranfield.types import Progress
 
 Row = dict[str, Any]
@@ -93,6 +94,11 @@ class Reliability:
     trials: int
     seed: int
     citations: tuple[str, ...] = CITATIONS
+
+    @property
+    def correct(self) -> str:
+        """The correction for several pairs; none of a single one."""
+        return self.studies[0].discrimination.correct
 
     def get(self, measure: str | None = None, collection: str | None = None) -> MeasureReliability:
         """Return one study: the only one by default."""
@@ -240,7 +246,7 @@ def assess_reliability(
     topics: Sequence[int] = (),
     targets: Sequence[float] = (0.95,),
     sizes: Sequence[int] | None = None,
-    test: str = "tukey",
+    test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
     confidence: float = 0.95,
@@ -267,7 +273,7 @@ def assess_reliability(
     sizes
         Topics in the sets that are drawn; by default five sizes up to half the topics.
     test, correct, alpha, resamples
-        As in ``compare``, for split halves and discriminative power.
+        As in ``compare``, for split halves and discriminative power; paired t with Holm's correction by default.
     drop
         The share of the worst systems to leave out.
     trials
@@ -278,6 +284,7 @@ def assess_reliability(
     named = {"": tables} if isinstance(tables, ScoreTable) else dict(tables)
     jobs = [(name, table, measure) for name, table in named.items() for measure in table.measures]
     _check(jobs, topics, targets, alpha, drop)  # all of it, before the first is worked on
+    test = test or DEFAULT_TEST
     check_test(test, correct)
     check_confidence(confidence)
     common: dict[str, Any] = {"drop": drop}

@@ -1,11 +1,12 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""Loops over the pairs of systems of many trials: swaps between two sets of topics, and verdicts of two halves."""
+"""Loops over the pairs of systems: swaps between two sets of topics, and what t needs of a set."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cranfield.runtime.compiled import Kernel
+from cranfield.stats.pairs import every_pair
 
 
 def _count_swaps(first, last, means, edges, second, width, known, out_seen, out_swapped, out_total):
@@ -41,40 +42,31 @@ def _count_swaps(first, last, means, edges, second, width, known, out_seen, out_
                         out_total[part, place] += size
 
 
-def _count_verdicts(first, last, means, margins, out_counts):
-    """What becomes of each half's significant pairs on the other, and how many pairs both put in the same order.
+def _pair_squares(first, last, means, sums, own, products, topics, out_difference, out_squares, out_size):
+    """Of every pair the difference of its means, Σ(d − d̄)², and the squares of its two systems.
 
-    ``means`` are trials × 2 × systems, ``margins`` the smallest significant differences. ``out_counts`` gets for each
-    trial the significant pairs of both halves, the four outcomes of each, and the pairs in the same order.
+    ``sums``, ``own`` squares and ``products`` are those of what topics and systems leave of the scores; of the products
+    those of the pairs will do.
     """
-    systems = means.shape[2]
-    for trial in range(first, last):
-        counts = np.zeros(11, np.int64)
-        for a in range(systems):
-            for b in range(a + 1, systems):
-                one = means[trial, 0, a] - means[trial, 0, b]
-                other = means[trial, 1, a] - means[trial, 1, b]
-                same = (one > 0.0 and other > 0.0) or (one < 0.0 and other < 0.0)
-                opposite = (one > 0.0 and other < 0.0) or (one < 0.0 and other > 0.0)
-                if same:
-                    counts[10] += 1
-                mine = abs(one) >= margins[trial, 0] and one != 0.0
-                others = abs(other) >= margins[trial, 1] and other != 0.0
-                if mine:
-                    counts[0] += 1
-                    if others:
-                        counts[2 if same else 5] += 1
-                    else:
-                        counts[4 if opposite else 3] += 1
-                if others:
-                    counts[1] += 1
-                    if mine:
-                        counts[6 if same else 9] += 1
-                    else:
-                        counts[8 if opposite else 7] += 1
-        for at in range(11):
-            out_counts[trial, at] = counts[at]
+    systems = len(means)
+    for a in range(first, last):
+        at = a * (2 * systems - a - 1) // 2
+        for b in range(a + 1, systems):
+            gap = sums[a] - sums[b]
+            size = own[a] + own[b]
+            out_difference[at] = means[a] - means[b]
+            out_size[at] = size
+            out_squares[at] = size - 2 * products[a, b] - gap * gap / topics
+            at += 1
 
 
+def _pair_squares_of_arrays(count, means, sums, own, products, topics, out_difference, out_squares, out_size):
+    first, second = every_pair(count)
+    np.subtract(means[first], means[second], out=out_difference)
+    np.add(own[first], own[second], out=out_size)
+    out_squares[:] = out_size - 2 * products[first, second] - np.square(sums[first] - sums[second]) / topics
+    return True
+
+
+pair_squares = Kernel(_pair_squares, arrays=_pair_squares_of_arrays)
 count_swaps = Kernel(_count_swaps)
-count_verdicts = Kernel(_count_verdicts)

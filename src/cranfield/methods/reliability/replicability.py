@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,12 @@ import numpy as np
 from cranfield.errors import Caution
 from cranfield.methods.contrasts.audits import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.contrasts.comparing import compare, pair_p_values
-from cranfield.methods.contrasts.kernels import set_sums
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
+from cranfield.methods.contrasts.pairs import rounding
 from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
-from cranfield.methods.reliability.kernels import count_verdicts
+from cranfield.methods.reliability.kernels import pair_squares
 from cranfield.methods.reliability.topic_samples import (
-    COMPILED,
     MANY,
     TrialTask,
     check_alpha,
@@ -31,14 +30,14 @@ from cranfield.methods.reliability.topic_samples import (
     set_means,
     tasks,
 )
-from cranfield.methods.sharding.model_tests import tukey
-from cranfield.methods.variance.components import Summands
-from cranfield.runtime.compiled import WORTH_LOADING
+from cranfield.methods.variance.components import residuals, system_effects
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
+from cranfield.stats.family import DEFAULT_TEST
 from cranfield.stats.kendall import kendall_taus, symmetric_tau_aps
 from cranfield.stats.pairs import every_pair, pair_count
+from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
 
 
@@ -103,7 +102,7 @@ def discriminative_power(
     table: ScoreTable,
     *,
     measure: str | None = None,
-    test: str = "tukey",
+    test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
     resamples: int = 10_000,
@@ -115,11 +114,12 @@ def discriminative_power(
     Parameters
     ----------
     test, correct
-        As in ``compare``: ``tukey`` (blocked) by default, ``tukey-permutation`` for Tukey by permutation within topics.
+        As in ``compare``: paired t with Holm's correction by default.
     resamples
         Permutations or resamples of the tests that need them.
     """
     check_alpha(alpha)
+    test = test or DEFAULT_TEST
     _, kept, _ = chosen_scores(table, measure, drop=drop)
     name = measure or table.measures[0]
     stream = int(generator(seed, "reliability", "discrimination", name).integers(2**63))  # no measure shares another's
@@ -205,7 +205,7 @@ def split_halves(
     table: ScoreTable,
     *,
     measure: str | None = None,
-    test: str = "tukey",
+    test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
     trials: int = 1000,
@@ -220,21 +220,23 @@ def split_halves(
     Parameters
     ----------
     test, correct
-        As in ``compare``: blocked Tukey by default.
+        As in ``compare``: paired t with Holm's correction by default.
     resamples
         Permutations or resamples of the tests that need them, on each half.
     """
     check_trials(trials)
     check_alpha(alpha)
     scores, _, _ = chosen_scores(table, measure, drop=drop, least_topics=4)
+    test = test or DEFAULT_TEST
+    correct = correct or ("none" if test in FAMILY else "holm")
     halve: Callable[[TrialTask], tuple[Replication, Array]]
-    if test == "tukey" and correct in (None, "none"):
-        halve = partial(_tukey_halvings, Summands.of(scores), alpha, trials * scores.size)
+    if decide := DECIDED_BY_SUMS.get((test, correct)):
+        halve = _Halves(scores, alpha, decide, 2 * trials * pair_count(scores.shape[1]))
     else:
         halve = partial(_halvings, scores, test, correct, alpha, resamples)
     name = measure or table.measures[0]
     stream = sequence(seed, "reliability", "halves", name)
-    done = in_waves(halve, tasks(stream, trials), workers=workers, progress=progress)
+    done = in_waves(halve, tasks(stream, trials, len(scores)), workers=workers, progress=progress)
     replications, agreeing = zip(*done, strict=True)
     n, m = scores.shape
     return SplitHalves(
@@ -242,7 +244,7 @@ def split_halves(
         topics=n,
         systems=m,
         test=test,
-        correct=correct or ("none" if test in FAMILY else "holm"),
+        correct=correct,
         alpha=alpha,
         replication=joined(list(replications)),
         agreeing=np.concatenate(agreeing),
@@ -275,51 +277,116 @@ def _verdicts(scores: Array, test: str, correct: str | None, alpha: float, resam
     return np.sign(means[first] - means[second]), p_adjusted <= alpha
 
 
-def _tukey_halvings(summands: Summands, alpha: float, work: int, task: TrialTask) -> tuple[Replication, Array]:
-    """As `_halvings` by Tukey's test, for which sums over the topics of a half are enough."""
-    half = len(summands.columns) // 2
-    sums = _half_sums(summands.columns, half, work, task)
-    found = summands.squares(half, sums.reshape(-1, sums.shape[2]))
-    df, systems = (found.systems - 1) * (half - 1), found.systems
-    if work * systems > WORTH_LOADING:
-        errors = [ErrorTerm(residual, df, half).standard_error for residual in found.residual.tolist()]
-        margins = critical_range(alpha, systems, df) * np.array(errors).reshape(-1, 2)
-        return _counted(sums[:, :, :systems] / half, margins)
-    verdicts = [
-        _tukey_verdicts(row[:systems] / half, ErrorTerm(residual, df, half), alpha)
-        for row, residual in zip(sums.reshape(-1, sums.shape[2]), found.residual.tolist(), strict=True)
-    ]
-    return _compared(list(zip(verdicts[::2], verdicts[1::2], strict=True)))
+@dataclass(frozen=True, eq=False)
+class _Halves:
+    """A table whose halves are described by sums over their topics, which is all that t and Tukey's test need."""
+
+    scores: Array
+    alpha: float
+    decide: Callable[[Array, Array, int, float], Array]
+    work: int
+
+    def __call__(self, task: TrialTask) -> tuple[Replication, Array]:
+        """As `_halvings`, from the sums of every half."""
+        drawn = self._of_groups(task) if len(self.scores) > MANY else self._of_topics(task)
+        return _compared(list(drawn))
+
+    @cached_property
+    def half(self) -> int:
+        return len(self.scores) // 2
+
+    @cached_property
+    def pairs(self) -> tuple[Array, Array]:
+        return every_pair(self.scores.shape[1])
+
+    @cached_property
+    def effects(self) -> Array:
+        return system_effects(self.scores)
+
+    def _verdicts(self, difference: Array, squares: Array) -> PairVerdicts:
+        shown = self.decide(np.square(difference), squares, self.half, self.alpha)
+        return np.sign(difference), shown & (squares > 0)
+
+    def _buffer(self) -> Array:
+        """Of every pair the mean difference, Σ(d − d̄)², and the squares of its two systems: once for many halves."""
+        return np.empty((3, pair_count(self.scores.shape[1])))
+
+    def _fill(self, out: Array, sums: Array, rest: Array, own: Array, products: Array) -> None:
+        means = sums / self.half
+        pair_squares(len(sums), means, rest, own, products, float(self.half), *out, work=self.work, workers=1)
+
+    def _of_topics(self, task: TrialTask) -> Iterator[tuple[PairVerdicts, PairVerdicts]]:
+        stream, trials = task
+        rng, rest, buffer = generator(stream), residuals(self.scores, self.effects), self._buffer()
+        tiny = rounding(self.scores.min(), self.scores.max())
+        for _ in range(trials):
+            one, other = halves(len(self.scores), rng)
+            yield (
+                self._of_half(self.scores[one], rest[one], tiny, buffer),
+                self._of_half(self.scores[other], rest[other], tiny, buffer),
+            )
+            rng.integers(2**63, size=2)  # the seeds of a test that needs them, so that all tests have the same halves
+
+    def _of_half(self, scores: Array, rest: Array, tiny: float, buffer: Array) -> PairVerdicts:
+        first, second = self.pairs
+        products = rest.T @ rest
+        self._fill(buffer, scores.sum(axis=0), rest.sum(axis=0), np.diag(products).copy(), products)
+        difference, squares, size = buffer
+        close = np.flatnonzero(squares < CLOSE * size)  # products have lost the digits of these
+        if len(close):
+            gaps = scores[:, first[close]] - scores[:, second[close]]
+            varying = np.ptp(gaps, axis=0) > tiny
+            squares[close] = np.where(varying, np.square(gaps - gaps.mean(axis=0)).sum(axis=0), 0.0)
+        return self._verdicts(difference, squares)
+
+    def _of_groups(self, task: TrialTask) -> Iterator[tuple[PairVerdicts, PairVerdicts]]:
+        """The same of very many topics, whose sums and products are those of groups of them."""
+        buffer = self._buffer()
+        for one, other in labelled_sums(self.scores, np.array([self.half] * 2), task, columns=self._columns):
+            yield self._of_sums(one, buffer), self._of_sums(other, buffer)
+
+    def _of_sums(self, row: Array, buffer: Array) -> PairVerdicts:
+        m = self.scores.shape[1]
+        products = np.empty((m, m))
+        products[self.pairs] = row[3 * m :]
+        sums, rest, own = row[: 3 * m].reshape(3, m)
+        self._fill(buffer, sums, rest, own, products)
+        difference, squares, size = buffer
+        return self._verdicts(difference, np.where(squares > VANISHING * size, squares, 0.0))
+
+    def _columns(self, block: Array) -> Array:
+        first, second = self.pairs
+        rest = residuals(block, self.effects)
+        return np.hstack([block, rest, np.square(rest), rest[:, first] * rest[:, second]])
 
 
-def _counted(means: Array, margins: Array) -> tuple[Replication, Array]:
-    """As `_compared` of Tukey's verdicts, pair by pair in a loop: the same whole numbers."""
-    trials, _, systems = means.shape
-    counts = np.zeros((trials, 11), np.int64)
-    pairs = pair_count(systems)
-    count_verdicts(trials, np.ascontiguousarray(means), margins, counts, work=COMPILED, workers=1)
-    replication = Replication(significant=counts[:, :2], outcomes=counts[:, 2:10].reshape(trials, 2, 4))
-    return replication, counts[:, 10] / pairs
+CLOSE = 1e-3
+"""Part of its systems' squares below which the squares of a pair are summed from its differences."""
+VANISHING = 1e-12
+"""The same below which the differences of very many topics are taken not to vary."""
 
 
-def _half_sums(columns: Array, half: int, work: int, task: TrialTask) -> Array:
-    """Sums of the columns over both halves of the topics: trials × 2 × columns."""
-    stream, trials = task
-    if len(columns) > MANY:
-        return labelled_sums(columns, np.array([half, half]), task)
-    rng = generator(stream)
-    sums = np.zeros((trials, 2, columns.shape[1]))
-    for trial in range(trials):
-        chosen = np.stack(halves(len(columns), rng))
-        set_sums(2, columns, chosen, sums[trial], work=work, workers=1)
-        rng.integers(2**63, size=2)  # the seeds of a test that needs them, so that all tests have the same halves
-    return sums
+def _by_student(squared: Array, squares: Array, topics: int, alpha: float) -> Array:
+    """Which squared differences are significant by t with Holm's correction: step by step, until no more are."""
+    t_squared, count, found = squared * (topics * (topics - 1)), len(squared), -1
+    shown = np.zeros(count, bool)
+    while found < (shown_count := int(np.count_nonzero(shown))) < count:
+        found = shown_count
+        critical = float(t_critical(alpha / (2 * (count - found)), topics - 1))
+        shown = (t_squared >= critical**2 * squares) & (squares > 0)
+    return shown
 
 
-def _tukey_verdicts(means: Array, error: ErrorTerm, alpha: float) -> PairVerdicts:
-    """As `_verdicts`; Tukey's margin is enough, and quicker than its p-values."""
-    result = tukey(means, error, alpha=alpha)
-    return np.sign(result.difference), result.significant
+def _by_tukey(squared: Array, squares: Array, topics: int, alpha: float) -> Array:
+    """The same by Tukey's test; the residual variance is half of the mean of those of differences."""
+    systems = round((1 + (1 + 8 * len(squared)) ** 0.5) / 2)
+    df = (topics - 1) * (systems - 1)
+    error = ErrorTerm(float(squares.mean()) / (2 * (topics - 1)), df, topics).standard_error
+    return np.asarray(np.sqrt(squared) >= critical_range(alpha, systems, df) * error)
+
+
+DECIDED_BY_SUMS = {("t", "holm"): _by_student, ("tukey", "none"): _by_tukey}
+"""The tests, with their corrections, that need no more of a half than sums over its topics."""
 
 
 def _compared(pairs: Sequence[tuple[PairVerdicts, PairVerdicts]]) -> tuple[Replication, Array]:

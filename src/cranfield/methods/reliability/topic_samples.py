@@ -17,8 +17,9 @@ from cranfield.scores.selection import REMEDY
 from cranfield.types import Array, Progress
 
 COMPILED = 10**9  # steps of a loop that is never interpreted: of many topics there is always enough to do
-GROUPED, GROUPS = 100_000, 128  # topics above which groups of them are drawn, and how many groups
-MANY = 10_000  # topics above which drawing every set by itself takes longer than all that is computed from it
+MANY, GROUPS = 10_000, 128  # topics above which groups of them are drawn, and how many groups
+DIVISIONS = 8  # of very many topics into groups: each takes a pass over all scores
+BLOCK = 1_000_000  # numbers at a time that are made of very many topics
 
 
 def chosen_scores(
@@ -82,9 +83,10 @@ _TASK = 20  # trials a task has: fixed, so that no number depends on how many wo
 TrialTask = tuple[np.random.SeedSequence, int]
 
 
-def tasks(stream: np.random.SeedSequence, trials: int) -> list[TrialTask]:
-    """Trials in tasks, each with a stream of its own."""
-    counts = [min(_TASK, trials - first) for first in range(0, trials, _TASK)]
+def tasks(stream: np.random.SeedSequence, trials: int, topics: int = 0) -> list[TrialTask]:
+    """Trials in tasks, each with a stream of its own; of very many topics, each with a division into groups."""
+    size = max(_TASK, -(-trials // DIVISIONS)) if topics > MANY else _TASK
+    counts = [min(size, trials - first) for first in range(0, trials, size)]
     return [(sequence(stream, number), count) for number, count in enumerate(counts)]
 
 
@@ -164,46 +166,51 @@ def _nested_means(
     distinct = np.unique(sizes)
     counts = np.tile(np.diff(distinct, prepend=0), sets)
     sums = np.concatenate(
-        spread(partial(labelled_sums, scores, counts), tasks(sequence(stream, "nested"), trials), workers=workers)
+        spread(
+            partial(labelled_sums, scores, counts),
+            tasks(sequence(stream, "nested"), trials, len(scores)),
+            workers=workers,
+        )
     )
     means = sums.reshape(trials, sets, len(distinct), -1).cumsum(axis=2) / distinct[:, np.newaxis]
     for size in sizes:
         yield means[:, :, np.searchsorted(distinct, size)]
 
 
-def labelled_sums(values: Array, sizes: Array, task: TrialTask) -> Array:
-    """Sums of ``values``, topics × columns, over disjoint random sets of ``sizes`` topics: trials × sets × columns."""
-    stream, trials = task
-    counts = np.append(sizes, len(values) - sizes.sum()).astype(np.int64)  # the last label is of topics in no set
-    if len(values) > GROUPED:
-        return _grouped_sums(values, counts, stream, trials)[:, :-1]
-    return _sums_of_labels(values, counts, words(stream, count=trials))[:, :-1]
+Columns = Callable[[Array], Array]
 
 
-def _sums_of_labels(values: Array, counts: Array, seeds: Array) -> Array:
-    """The sums over the topics of each label in a random labelling for every seed."""
-    topics, columns = values.shape
-    ends = np.round(256 * np.cumsum(counts) / topics)
-    likely = np.searchsorted(ends, np.arange(256), side="right").astype(np.uint8)
-    labels, sums = np.empty((len(seeds), topics), np.uint8), np.zeros((len(seeds), len(counts), columns))
-    random_labels(len(seeds), likely, counts, seeds, labels, work=COMPILED, workers=1)
-    label_sums(len(seeds), np.ascontiguousarray(values), labels, sums, work=COMPILED, workers=1)
-    return sums
+def labelled_sums(values: Array, sizes: Array, task: TrialTask, *, columns: Columns = np.ascontiguousarray) -> Array:
+    """Sums over disjoint random sets of ``sizes`` topics of very many: trials × sets × columns.
 
-
-def _grouped_sums(values: Array, counts: Array, stream: np.random.SeedSequence, trials: int) -> Array:
-    """The same from one random division of the topics into groups, which are dealt out anew in each trial.
-
-    A set is then as random as if its topics were drawn one by one; only the trials of a task resemble one another a
-    little. What a set has beyond whole groups stays with it.
+    One random division of the topics into groups is dealt out anew in each trial. A set is then as random as if its
+    topics were drawn one by one; only the trials of a task resemble one another a little. What a set has beyond whole
+    groups stays with it. ``columns`` makes what is summed of the values of some topics.
     """
+    stream, trials = task
+    counts = np.append(sizes, len(values) - sizes.sum()).astype(np.int64)  # the last are topics in no set
     size = -(-len(values) // GROUPS)
     whole, rest = counts // size, counts % size
-    groups = np.append(np.full(whole.sum(), size), rest)
-    sums = _sums_of_labels(values, groups, words(stream, count=1))[0]
+    sums = _group_sums(values, np.append(np.full(whole.sum(), size), rest), stream, columns)
     rng, ends = generator(stream, "groups"), np.cumsum(whole)
-    found = np.empty((trials, len(counts), values.shape[1]))
+    found = np.empty((trials, len(sizes), sums.shape[1]))
     for trial in range(trials):
-        dealt = np.vstack([np.zeros(values.shape[1]), sums[rng.permutation(whole.sum())].cumsum(axis=0)])
-        found[trial] = dealt[ends] - dealt[ends - whole] + sums[whole.sum() :]
+        dealt = np.vstack([np.zeros(sums.shape[1]), sums[rng.permutation(whole.sum())].cumsum(axis=0)])
+        found[trial] = (dealt[ends] - dealt[ends - whole] + sums[whole.sum() :])[:-1]
     return found
+
+
+def _group_sums(values: Array, counts: Array, stream: np.random.SeedSequence, columns: Columns) -> Array:
+    """The sums over the topics of each of some random groups, a block of topics at a time."""
+    topics = len(values)
+    ends = np.round(256 * np.cumsum(counts) / topics)
+    likely = np.searchsorted(ends, np.arange(256), side="right").astype(np.uint8)
+    labels = np.empty((1, topics), np.uint8)
+    random_labels(1, likely, counts, words(stream, count=1), labels, work=COMPILED, workers=1)
+    sums = np.zeros((1, len(counts), columns(values[:1]).shape[1]))
+    step = max(1, BLOCK // sums.shape[2])
+    for first in range(0, topics, step):
+        part = slice(first, first + step)
+        mine = np.ascontiguousarray(labels[:, part])
+        label_sums(1, columns(values[part]), mine, sums, work=COMPILED, workers=1)
+    return np.asarray(sums[0])

@@ -98,34 +98,6 @@ def block_squares(n: int, m: int, tables: Callable[[slice], Array]) -> Squares:
     return Squares(n, m, *_mean_squares(n, m, sums, squared, by_topic))
 
 
-@dataclass(frozen=True, eq=False)
-class Summands:
-    """What to sum over a set of topics to have its mean squares: the scores, and two columns of their squares.
-
-    Squares are of scores less ``centre``, for the precision of what follows: no mean square changes.
-    """
-
-    columns: Array  # topics × (systems + 2)
-    centre: float
-
-    @classmethod
-    def of(cls, scores: Array) -> Summands:
-        n, m = scores.shape
-        columns, centre = np.empty((n, m + 2)), float(scores.mean())
-        for rows in _blocks(n, m):
-            columns[rows, :m] = scores[rows]
-            centred = scores[rows] - centre
-            columns[rows, m] = np.square(centred).sum(axis=1)
-            columns[rows, m + 1] = np.square(centred.mean(axis=1))
-        return cls(columns, centre)
-
-    def squares(self, topics: int, sums: Array) -> Squares:
-        """The mean squares of tables with ``topics`` topics each; a row of ``sums`` per table."""
-        m = self.columns.shape[1] - 2
-        parts = _mean_squares(topics, m, sums[:, :m] - topics * self.centre, sums[:, m], sums[:, m + 1])
-        return Squares(topics, m, *parts)
-
-
 def squares_and_left_out(scores: Matrix) -> tuple[Squares, Squares]:
     """Mean squares of the whole table, and of the tables without one topic each."""
     if isinstance(scores, np.ndarray) and not is_large(scores):
@@ -299,7 +271,7 @@ def _effects_of_block(block: Array, _: int) -> Array:
     return np.asarray((block - block.mean(axis=1, keepdims=True)).sum(axis=0))
 
 
-def _residuals(block: Array, effects: Array) -> Array:
+def residuals(block: Array, effects: Array) -> Array:
     """Scores less the means of topics and systems: their differences vary as those of the scores do."""
     left = block - block.mean(axis=1, keepdims=True)
     left -= effects
@@ -320,13 +292,13 @@ def products(scores: Matrix, effects: Array) -> Array:
 
 
 def _products_of_block(block: Array, _: int, effects: Array) -> Array:
-    rest = _residuals(block, effects)
+    rest = residuals(block, effects)
     return np.asarray(rest.T @ rest)  # a matrix with itself: the same bits, however many threads BLAS has
 
 
 def _panel_of_block(block: Array, _: int, effects: Array, first: int) -> Array:
     """The products of some systems with themselves and with all after them, each as a part of such a matrix."""
-    rest = _residuals(block, effects)
+    rest = residuals(block, effects)
     mine = rest[:, first : first + _PANEL]
     parts = []
     for start in range(first, rest.shape[1], _PANEL):
@@ -458,7 +430,7 @@ def _leading_bits(values: Array) -> Array:
 
 
 def _own_squares_of_block(block: Array, _: int, effects: Array) -> Array:
-    rest = _residuals(block, effects)
+    rest = residuals(block, effects)
     return np.asarray(np.einsum("ij,ij->j", rest, rest))
 
 
@@ -478,7 +450,7 @@ def _differing(
     block: Array, effects: Array, first: Array, second: Array, function: Callable[[Array, slice], Array]
 ) -> Array:
     """``function`` of the differences of pairs on the topics of a block, some pairs at a time."""
-    rest = np.ascontiguousarray(_residuals(block, effects).T)
+    rest = np.ascontiguousarray(residuals(block, effects).T)
     parts = _blocks(len(first), len(block))
     return np.concatenate([function(rest[first[some]] - rest[second[some]], some) for some in parts])
 
@@ -525,11 +497,11 @@ class _SortedPairs:
 
 def _percentiles_of_block(block: Array, _: int, effects: Array, pairs: _SortedPairs, rank: float) -> Array:
     """Of every topic of a block, the sums of squares without it at a rank."""
-    residuals = _residuals(block, effects)
+    rest = residuals(block, effects)
     n, (low, high, share) = pairs.n, pairs.at(rank)
     out = np.empty(len(block))
-    for topics, at, stop in _windows(residuals, pairs, rank):
-        rows = residuals[topics].T
+    for topics, at, stop in _windows(rest, pairs, rank):
+        rows = rest[topics].T
         squares = np.square(rows[pairs.first[at:stop]] - rows[pairs.second[at:stop]])
         squares *= -n / (n - 1)
         squares += pairs.totals[at:stop, np.newaxis]
@@ -538,14 +510,14 @@ def _percentiles_of_block(block: Array, _: int, effects: Array, pairs: _SortedPa
     return out
 
 
-def _windows(residuals: Array, pairs: _SortedPairs, rank: float) -> Iterator[tuple[Array | slice, int, int]]:
+def _windows(rest: Array, pairs: _SortedPairs, rank: float) -> Iterator[tuple[Array | slice, int, int]]:
     """Some topics at a time, and from which to which pair to look for the percentile without one of them."""
-    begin, end = pairs.window(max(residuals.max(), -residuals.min()), rank)
+    begin, end = pairs.window(max(rest.max(), -rest.min()), rank)
     if end - begin <= _FEW:  # for all topics alike
-        for part in _blocks(len(residuals), end - begin):
+        for part in _blocks(len(rest), end - begin):
             yield part, int(begin), int(end)
         return
-    largest = np.maximum(residuals.max(axis=1), -residuals.min(axis=1))
+    largest = np.maximum(rest.max(axis=1), -rest.min(axis=1))
     begin, end = pairs.window(largest, rank)
     low, high, _ = pairs.at(rank)
     for group in np.array_split(np.argsort(largest, kind="stable"), _GROUPS):  # with windows of about one size
