@@ -18,7 +18,7 @@ from cranfield.web.calculators import CALCULATORS
 from cranfield.web.forms import PAGE_TITLES
 from cranfield.web.page_list import QUESTIONS as PAGES
 
-ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex", "format", "per_topic"}
+ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex", "warnings", "format", "per_topic"}
 """What the terminal adds to every question it fits."""
 PAGE_EXTRAS = {"goal", "curve", "chart", "human"}  # of those in a form, over what; the chart; the file of human labels
 COMMANDS_ALONE = {"verify": {"gate"}, "compare": {"estimator", "sampled"}}  # what changes the exit code; with a judge

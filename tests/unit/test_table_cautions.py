@@ -62,6 +62,24 @@ def test_every_caution_is_one_line_with_a_fix_in_the_order_of_the_list() -> None
         assert each.slug == "few-topics" or each.what.startswith("AP: ")
 
 
+def test_two_warnings_stand_beside_an_answer_and_the_others_where_they_are_asked_for(tmp_path: Path) -> None:
+    scores = np.where(np.random.default_rng(2).uniform(size=(15, 6)) < 0.6, 0.0, 1.5)
+    scores[:, 1] = scores[:, 0]
+    path = tmp_path / "scores.csv"
+    table = make(scores, "AP")
+    cranfield.write_scores(table, path)
+    lines = warning_lines(cranfield.compare(table).document().warnings)
+    assert len(lines) > 3
+    told = CliRunner().invoke(app, ["compare", str(path)]).stderr
+    assert [line.partition(": ")[2] for line in told.splitlines()[:-1]] == lines[:2]
+    assert told.splitlines()[-1] == f"{len(lines) - 2} more warnings: --warnings."
+    every = CliRunner().invoke(app, ["compare", str(path), "--warnings"]).stderr
+    assert [line.partition(": ")[2] for line in every.splitlines()] == lines
+    notebook = cranfield.compare(table)._repr_html_()
+    assert f"<details><summary>{len(lines) - 2} more warnings</summary>" in notebook
+    assert notebook.count("<strong>Warning.</strong>") == len(lines)
+
+
 def test_tables_with_the_same_topics_and_systems_are_named() -> None:
     one, other = make(plain()), make(plain(), "other")
     assert [each.slug for each in table_warnings({"map.csv": one, "P_10.csv": other})] == ["same-topics"]

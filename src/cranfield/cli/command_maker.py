@@ -104,6 +104,7 @@ def make_command(
     own = [_flag(each) for each in question.parameters.values()]
     if added is None:
         added = [*_file_flags(question), *_chart_flags(question), *_work_flags(question), *options.FORMAT_FLAGS]
+        added += [options.WARNING_FLAG]
         added += options.LINE_FLAGS if question.name == "score" else []
 
     def command(**given: Any) -> None:
@@ -184,7 +185,7 @@ def _work_flags(question: Question) -> list[inspect.Parameter]:
 
 def _run(question: Question, given: dict[str, Any]) -> None:
     """Ask, draw, print; what is wrong with the output is said before any work."""
-    chosen = options.chosen_format(given)
+    chosen, every_warning = options.chosen_format(given), given.pop("warnings")
     per_topic = given.pop("per_topic", False)
     plot, chart = given.pop("plot", None), given.pop("chart", None)
     where = {name: given.pop(name) for name in ("dask", "workers", "resume") if name in given}
@@ -206,9 +207,9 @@ def _run(question: Question, given: dict[str, Any]) -> None:
             file.put(result, written)
         document = replace(document, notes=f"{document.notes} {file.remark(written[file.name])}".strip())
     if chosen is options.OutputFormat.TREC_EVAL:
-        options.output_lines(result.to_trec_eval(per_topic=per_topic), document)
+        options.output_lines(result.to_trec_eval(per_topic=per_topic), document, every_warning=every_warning)
     else:
-        options.output(document, chosen)
+        options.output(document, chosen, every_warning=every_warning)
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 

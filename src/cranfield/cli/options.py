@@ -74,6 +74,11 @@ FORMAT_FLAGS = [
 ]
 
 
+_EveryWarning = Annotated[bool, typer.Option("--warnings", help="Print all warnings.", rich_help_panel=OUTPUT)]
+WARNING_FLAG = inspect.Parameter("warnings", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_EveryWarning)
+"""Of commands that say at first which warnings matter most."""
+
+
 _Named = Annotated[
     OutputFormat | None,
     typer.Option("--format", help="Print this format; trec_eval has the lines of trec_eval.", rich_help_panel=OUTPUT),
@@ -120,14 +125,14 @@ def printed(command: Callable[..., None]) -> Callable[..., None]:
     return asked
 
 
-def output(document: Document, chosen: OutputFormat) -> None:
+def output(document: Document, chosen: OutputFormat, *, every_warning: bool = False) -> None:
     """Print a document; warnings go to standard error, and so does a verdict where the format has no place for it."""
     from cranfield.rendering.document import spoken
     from cranfield.rendering.terminal import print_document, print_text, print_warnings
 
     shown = spoken(document, "command")
     if chosen is OutputFormat.TEXT:
-        print_document(shown)
+        print_document(shown, every_warning=every_warning)
         return
     from cranfield.rendering import output_formats
 
@@ -143,16 +148,16 @@ def output(document: Document, chosen: OutputFormat) -> None:
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
         if document.inputs.get("gate"):
             print_text(shown.answer, stderr=True)
-        print_warnings(shown)
+        print_warnings(shown, every=every_warning)
 
 
-def output_lines(lines: str, document: Document) -> None:
+def output_lines(lines: str, document: Document, *, every_warning: bool = False) -> None:
     """Print lines as they are, and warnings to standard error."""
     from cranfield.rendering.document import spoken
     from cranfield.rendering.terminal import print_warnings
 
     _echo(iter([lines]))
-    print_warnings(spoken(document, "command"))
+    print_warnings(spoken(document, "command"), every=every_warning)
 
 
 def echo_json(pieces: Iterator[str]) -> None:

@@ -106,7 +106,7 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
     missing = missing_part("charts")
     if missing is not None and any(path.lower().endswith((".html", ".pdf")) for path in files):
         print_text(f"left out: charts ({missing.what}: {missing.fix})", stderr=True)
-    print_warnings(Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings))
+    print_warnings(Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings), every=True)
 
 
 report = make_command(

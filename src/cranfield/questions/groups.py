@@ -394,8 +394,7 @@ class Spread(Group):
         float | None,
         Param(
             "Variance between repeats.",
-            default="the pilot's",
-            alone="0",
+            default="the pilot's, or 0",
             label="Variance of repeats",
             ge=0,
             le=1e12,

@@ -260,17 +260,49 @@ def warning_row(problem: Caution) -> dict[str, Any]:
     }
 
 
+MOST_WARNINGS = 2
+"""Warnings shown beside an answer; the others are shown on request."""
+LATER = (
+    "score-out-of-range",
+    "decisive-topic",
+    "few-topics",
+    "skewed-differences",
+    "zero-differences",
+    "near-duplicates",
+    "floor-or-ceiling",
+    "pairs-left-out",
+)
+"""Warnings that come after those about this answer: the sooner, the likelier they are to change a verdict."""
+
+
+def first_warnings(problems: Warnings) -> tuple[list[str], list[str]]:
+    """The lines of the warnings that may change an answer most, and those of all others."""
+    lines = warning_lines(problems)
+    return lines[:MOST_WARNINGS], lines[MOST_WARNINGS:]
+
+
+def more_warnings(count: int) -> str:
+    """Where the warnings are that are not shown.
+
+    >>> more_warnings(0), more_warnings(2)
+    ('', '2 more warnings: `warnings=True`.')
+    """
+    return f"{count:,} more warning{'s' * (count > 1)}: `warnings=True`." if count else ""
+
+
 def warning_lines(problems: Warnings) -> list[str]:
-    """Return one line per kind of warning, with its count and first place."""
+    """Return one line per kind of warning, with its count and first place; what may change the answer most is first."""
     found = [problem for problem in problems if isinstance(problem, Problem)]
     notable = [problem for problem in found if problem.severity is not Severity.NOTE]
-    lines = _caution_lines([caution for caution in problems if not isinstance(caution, Problem)])
+    cautions = [caution for caution in problems if not isinstance(caution, Problem)]
+    cautions.sort(key=lambda caution: LATER.index(caution.slug) if caution.slug in LATER else -1)
+    lines = []
     for slug, count in count_by_kind(notable).items():
         places = [problem for problem in notable if problem.slug == slug]
         first = places[0]
         where = f"{first.place}" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
         lines.append(f"{first.kind.title} ({count:,}; {where}). {first.kind.effect}")
-    return list(map(visible, lines))
+    return list(map(visible, [*lines, *_caution_lines(cautions)]))
 
 
 def _caution_lines(cautions: Sequence[Caution]) -> list[str]:

@@ -9,7 +9,17 @@ from typing import Any
 from cranfield.errors import visible
 from cranfield.formats import scores as formats
 from cranfield.formats.scores import column_lines, format_scores, score_lines
-from cranfield.rendering.document import Document, StreamedRows, Table, finite, html_text, show, warning_lines
+from cranfield.rendering.document import (
+    Column,
+    Document,
+    StreamedRows,
+    Table,
+    finite,
+    first_warnings,
+    html_text,
+    show,
+    warning_lines,
+)
 from cranfield.rendering.latex import bibtex_comments, cite_in_latex, latex_float
 from cranfield.rendering.references import cited_keys
 from cranfield.scores.table import ScoreTable
@@ -159,13 +169,24 @@ MOST_ROWS = 20  # of a table in a notebook
 def to_html(document: Document) -> str:
     """Every name is escaped, and nothing is loaded from anywhere."""
     lines = [f"<p>{html_text(line)}</p>" for line in document.answer.splitlines()]
-    lines += [f"<p><strong>Warning.</strong> {html_text(line)}</p>" for line in warning_lines(document.warnings)]
+    first, others = first_warnings(document.warnings)
+    lines += map(_warning, first)
+    if others:
+        lines += [f"<details><summary>{len(others):,} more warnings</summary>", *map(_warning, others), "</details>"]
     notes = [f"<p>{html_text(line)}</p>" for line in document.notes.splitlines()]
     return "<div>" + "".join([*lines, *map(_table, document.tables), *notes]) + "</div>"
 
 
+def _warning(line: str) -> str:
+    return f"<p><strong>Warning.</strong> {html_text(line)}</p>"
+
+
+def _aligned(column: Column) -> str:
+    return "" if column.kind == "text" else ' style="text-align: right"'
+
+
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{html_text(column.title)}</th>" for column in table.columns)
+    head = "".join(f"<th{_aligned(column)}>{html_text(column.title)}</th>" for column in table.columns)
     body = "".join(_row(table, row) for row in table.rows[:MOST_ROWS])
     left = len(table.rows) - MOST_ROWS
     rest = f'<tr><td colspan="{len(table.columns)}">… {left:,} more rows</td></tr>' if left > 0 else ""
@@ -174,5 +195,8 @@ def _table(table: Table) -> str:
 
 
 def _row(table: Table, row: tuple[object, ...]) -> str:
-    cells = (html_text(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    cells = (
+        f"<td{_aligned(column)}>{html_text(show(value, column.kind))}</td>"
+        for value, column in zip(row, table.columns, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>"

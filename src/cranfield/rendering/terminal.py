@@ -11,7 +11,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
 from cranfield.errors import speak, visible
-from cranfield.rendering.document import Column, Document, Table, fitting, priorities, show, warning_lines
+from cranfield.rendering.document import (
+    Column,
+    Document,
+    Table,
+    first_warnings,
+    fitting,
+    more_warnings,
+    priorities,
+    show,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +42,7 @@ def console(*, stderr: bool = False) -> Console:
     )
 
 
-def print_document(document: Document) -> None:
+def print_document(document: Document, *, every_warning: bool = False) -> None:
     """Print the answer, the tables and the notes; warnings go to standard error."""
     is_terminal = sys.stdout.isatty()
     lines = document_lines(document, _width(sys.stdout) if is_terminal else sys.maxsize)
@@ -41,7 +50,7 @@ def print_document(document: Document) -> None:
         _print_styled(lines)
     else:  # importing what styles lines takes 40 ms
         sys.stdout.write("".join(f"{line}\n" for line, _ in lines))
-    print_warnings(document)
+    print_warnings(document, every=every_warning)
 
 
 def print_text(text: str, *, stderr: bool = False) -> None:
@@ -57,19 +66,21 @@ def fitted_text(text: str, stream: TextIO) -> str:
     return "\n".join(part for line in text.split("\n") for part in _wrapped(line, _width(stream)) or [""])
 
 
-def print_warnings(document: Document) -> None:
-    """Print the warnings to standard error, one line per kind."""
-    lines = warning_lines(document.warnings)
+def print_warnings(document: Document, *, every: bool = False) -> None:
+    """Print the warnings that may change the answer most to standard error, one line per kind; or ``every`` one."""
+    lines, others = first_warnings(document.warnings)
     if not lines:
         return
     from rich.text import Text
 
     sys.stdout.flush()  # the answer first, where both go to one place
     aside = console(stderr=True)
-    for line in lines:
+    for line in [*lines, *(others if every else [])]:
         shown = Text(fitted_text(f"warning: {line}", sys.stderr))
         shown.stylize("yellow", 0, len("warning:"))
         aside.print(shown, soft_wrap=True)
+    if others and not every:
+        print_text(speak(more_warnings(len(others)), "command"), stderr=True)
 
 
 def _width(stream: TextIO) -> int:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 import cranfield
 from cranfield.formats.text import in_utf8
 from cranfield.rendering import output_formats
-from cranfield.rendering.document import Document, Table, show, spoken, warning_lines
+from cranfield.rendering.document import Document, Table, first_warnings, show, spoken, warning_lines
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_page import asset, shown_in_page
@@ -236,6 +236,7 @@ def _templates() -> Environment:
         version=cranfield.__version__,
         show=show,
         warning_lines=warning_lines,
+        first_warnings=first_warnings,
         references=REFERENCES,
         words=WORDS,
         lines_of=lines_of,
