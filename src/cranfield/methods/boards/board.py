@@ -302,9 +302,10 @@ def _skew(gaps: Array) -> Array:
     there = np.isfinite(gaps)
     n, gaps = there.sum(axis=0), np.where(there, gaps, 0.0)
     rest = np.where(there, gaps - gaps.sum(axis=0) / np.maximum(n, 1), 0.0)
-    squares = np.square(rest).sum(axis=0)
+    squared = np.square(rest)
+    squares, cubes = squared.sum(axis=0), np.einsum("ij,ij->j", squared, rest)
     varies = (n >= FEWEST) & (squares > 1e-12 * np.square(gaps).sum(axis=0))
-    return np.asarray(np.divide(np.abs((rest**3).sum(axis=0)), squares**1.5, out=np.zeros(len(n)), where=varies))
+    return np.asarray(np.divide(np.abs(cubes), squares**1.5, out=np.zeros(len(n)), where=varies))
 
 
 def _task_means(values: Array, of_task: Array, tasks: int) -> Array:
