@@ -31,9 +31,10 @@ class LackError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a process took and said."""
+    """What a process took and said; ``processor`` are the seconds of all its threads and processes together."""
 
     seconds: float
+    processor: float
     megabytes: float
     output: str
 
@@ -55,8 +56,10 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
         done = subprocess.run([*RELAY, report.name, *command], capture_output=True, text=True, env=surroundings)
         if done.returncode != 0:
             raise _failure(done.stderr, done.returncode)
-        seconds, peak = report.read().split()
-    return Outcome(float(seconds), int(peak) / (1_000_000 if sys.platform == "darwin" else 1_000), done.stdout)
+        seconds, processor, peak = report.read().split()
+    return Outcome(
+        float(seconds), float(processor), int(peak) / (1_000_000 if sys.platform == "darwin" else 1_000), done.stdout
+    )
 
 
 def _failure(errors: str, code: int) -> ChildError | LackError:

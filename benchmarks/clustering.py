@@ -12,7 +12,7 @@ NOTES = ("One worker's time is scaled up. A cluster is started before the clock 
 
 
 def tables() -> list[Table]:
-    count = sized(13_000_000, 640)  # permutations of 129 systems × 50 topics: about a minute on two cores
+    count = sized(13_000_000, 8)  # permutations of 129 systems × 50 topics: about a minute on two cores
     table = Table("Tasks on a cluster: Tukey by permutation, 129 systems × 50 topics", HEADINGS, NOTES)
     with table.attempt("Dask", goals=3):
         threads, two = (job("clusters", where, count, 2).answer for where in ("threads", "dask"))

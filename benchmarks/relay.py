@@ -17,7 +17,7 @@ def main() -> None:
     _, status, usage = os.wait4(process, 0)
     seconds = time.perf_counter() - before
     with open(report, "w") as stream:
-        stream.write(f"{seconds!r} {usage.ru_maxrss}")
+        stream.write(f"{seconds!r} {usage.ru_utime + usage.ru_stime!r} {usage.ru_maxrss}")
     sys.exit(min(abs(os.waitstatus_to_exitcode(status)), 125))
 
 

@@ -175,5 +175,5 @@ def _cold(tool: str, data: Data, runs: str) -> Outcome:
         raise LackError("trec_eval is not installed")
     outcome = child.job(tool, "cold", runs, data.qrels, environment=_environment(tool, data))
     if tool == "trec_eval":  # without the Python around it
-        return Outcome(outcome.answer["seconds"], outcome.answer["peak"], outcome.output)
+        return Outcome(outcome.answer["seconds"], outcome.processor, outcome.answer["peak"], outcome.output)
     return outcome

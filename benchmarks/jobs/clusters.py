@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.jobs import clock
+from benchmarks.sizes import sized
 
-PIECES = 64
+PIECES = sized(64, 2)
+TABLE = sized((50, 129), (5, 3))  # topics × systems
 
 
 def _parts(count: int) -> list[np.ndarray]:
@@ -18,8 +20,8 @@ def _run(count: int) -> None:
     from cranfield.methods.contrasts.resampling import _ranges
     from cranfield.runtime.threads import tasks
 
-    scores = np.random.default_rng(2).random((50, 129))
-    tasks(_ranges, _parts(64), shared=scores)  # compiled, everywhere
+    scores = np.random.default_rng(2).random(TABLE)
+    tasks(_ranges, _parts(PIECES), shared=scores)  # compiled, everywhere
     found: list[float] = []
     seconds = clock.seconds(
         lambda: found.append(float(np.concatenate(tasks(_ranges, _parts(count), shared=scores)).sum()))

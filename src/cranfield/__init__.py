@@ -262,7 +262,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that importing the package costs nothing."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -115,7 +115,7 @@ def test_a_folder_of_results_is_read_by_stated_rules(tmp_path: Path) -> None:
 
 
 def test_ranks_are_those_that_the_tests_leave() -> None:
-    board = make_board(table(simulated(1)), ranks="simultaneous")
+    board = make_board(table(simulated(1)), ranks="simultaneous", resamples=1000)
     found = board.comparison
     for at in range(8):
         better = sum(
@@ -617,6 +617,14 @@ def test_pairs_of_several_collections_are_tested_within_them() -> None:
         assert found.standard_error[at] == pytest.approx(np.sqrt(parts.sum()))
         p = 2 * stats.t.sf(abs(difference) / np.sqrt(parts.sum()), df)
         assert found.p_value[at] == pytest.approx(p, rel=1e-9)
+
+
+def test_first_places_are_not_counted_where_several_systems_may_be_the_best_unless_asked_for() -> None:
+    tied, alone = table(simulated(1)), table(simulated(1, gap=0.5))
+    assert len(make_board(tied).comparison.top_group) > 1
+    assert np.isnan(make_board(tied).first_share).all()
+    assert make_board(tied, resamples=200).first_share.sum() == pytest.approx(1)
+    assert make_board(alone).first_share[0] == 1.0
 
 
 def test_topics_are_resampled_within_collections() -> None:

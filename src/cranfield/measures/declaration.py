@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cranfield.collection import View
@@ -40,7 +41,7 @@ def _no_function(view: View, measure: Measure) -> Array:
     raise NotImplementedError(f"{measure.kind.name} is computed by its recipe")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MeasureKind:
     """One measure of the catalogue, not yet given its parameters.
 
@@ -95,6 +96,10 @@ class Measure:
         return dict(self.values)[parameter]
 
     def __str__(self) -> str:
+        return self._name
+
+    @cached_property
+    def _name(self) -> str:
         defaults = {parameter.name: parameter.default for parameter in self.kind.parameters}
         at = self.kind.cutoff.parameter
         shown = ",".join(

@@ -486,8 +486,9 @@ class Question:
         except CranfieldError as error:
             error.what, error.fix = self.in_python(error.what), self.in_python(error.fix)
             raise
-        warnings = tuple(self._renamed(each) for each in result.warnings)
-        return replace(result, warnings=warnings)
+        if not result.warnings:
+            return result
+        return replace(result, warnings=tuple(self._renamed(each) for each in result.warnings))
 
     def _renamed(self, caution: Any) -> Any:
         """A warning in the words of the function; what files have wrong names no parameter."""

@@ -438,6 +438,7 @@ def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, Sc
 def _from_dict(scores: Mapping[str, Any], measure: str | None) -> ScoreTable:
     """From ``{system: {topic: score}}`` or ``{system: {topic: {measure: score}}}``."""
     from cranfield.scores import ScoreTable
+    from cranfield.scores.columnar import one_measure_table
 
     inner = [each for topics in scores.values() if isinstance(topics, Mapping) for each in topics.values()]
     if not inner:
@@ -445,12 +446,7 @@ def _from_dict(scores: Mapping[str, Any], measure: str | None) -> ScoreTable:
         raise InputError("this dict is no score table", fix=f"It should be {shape}.")
     if any(issubclass(kind, Mapping) for kind in set(map(type, inner))):
         return ScoreTable.from_dict(scores)
-    cells = [
-        (measure or "score", topic, system, score)
-        for system, topics in scores.items()
-        for topic, score in topics.items()
-    ]
-    return ScoreTable.from_rows(cells)
+    return one_measure_table(measure or "score", scores)
 
 
 def load_collection(

@@ -238,7 +238,7 @@ def _tables(board: Board) -> list[Table]:
         "rank_upper": ("worst rank", "count"),
         "may_be_best": ("may be best", "yes"),
         **({"letters": ("letters", "text")} if has_short_letters(board.comparison) else {}),
-        **({"first_share": ("first in resamples", "percent")} if len(board.comparison.top_group) == 1 else {}),
+        **({"first_share": ("first in resamples", "percent")} if board.resamples else {}),
         **({"tasks": (f"{board.kind_of_tasks}s", "count")} if board.missing else {}),
     }
     rows = _rows(board)

@@ -36,4 +36,5 @@ def __getattr__(name: str) -> Any:
     """Load a name when it is first used: scoring runs needs no reader of score tables."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return found

@@ -61,6 +61,9 @@ class Axis:
         return 0 if self.positions is None else self.positions[chosen]
 
 
+NO_SHARD = Axis(("",))
+
+
 def named_axis(
     column: CodedColumn, clean: Callable[[str], str | None] = str.strip, *, sort: bool = True
 ) -> Axis | None:
@@ -132,7 +135,7 @@ class CodedScores:
         """
         if not len(self.scores) or np.isnan(self.scores).all():
             return None
-        shard = self.shard or Axis(("",))
+        shard = self.shard or NO_SHARD
         if _has_repeats(self._rows, shard):
             return None
         if averaged:
@@ -299,18 +302,34 @@ def rows_table(
     def where(row: int) -> str:
         return str(rows[row][stands]) if stands is not None else ""
 
-    measure, topic, system, shard = (
-        Axis(("",)) if at is None else _listed_axis(_row_names(columns[at], part, where), sort=part != "measure")
-        for part, at in zip(("measure", "topic", "system", "shard"), places, strict=True)
-    )
-    scores, wrong = _row_numbers(columns[score])
+    names = [None if at is None else columns[at] for at in places]
+    found = _coded(names, columns[score], where)
+    empty = {} if stands is None else dict(found.empty())
+    return ScoreTable(*found._names, own(found._values(found.shard or NO_SHARD)), found.shards, empty=empty)
 
+
+def one_measure_table(measure: str, scores: Mapping[str, Mapping[Any, Any]]) -> ScoreTable:
+    """A table from ``{system: {topic: score}}``."""
+    topics = [topic for by_topic in scores.values() for topic in by_topic]
+    systems = [system for system, by_topic in scores.items() for _ in by_topic]
+    values = [score for by_topic in scores.values() for score in by_topic.values()]
+    found = _coded([[measure], topics, systems, None], values)
+    return ScoreTable(*found._names, own(found._values(NO_SHARD)))
+
+
+def _coded(
+    names: Sequence[Sequence[Any] | None], values: Sequence[Any], where: Callable[[int], str] = lambda _: ""
+) -> CodedScores:
+    """Rows of scores by measure, topic, system and shard, of which one name may be that of all; refused if wrong."""
+    measure, topic, system, shard = (
+        NO_SHARD if texts is None else _listed_axis(_row_names(texts, part, where), sort=part != "measure")
+        for part, texts in zip(("measure", "topic", "system", "shard"), names, strict=True)
+    )
+    scores, wrong = _row_numbers(values)
     found = CodedScores(measure, topic, system, shard, scores[:, np.newaxis], lambda row, _: where(row))
     if wrong is not None or _has_repeats(found._rows, shard):
-        raise _first_error(found, shard, wrong, columns[score])
-    values = own(found._values(shard))
-    empty = {} if stands is None else dict(found.empty())
-    return ScoreTable(*found._names, values, found.shards, empty=empty)
+        raise _first_error(found, shard, wrong, values)
+    return found
 
 
 def _row_names(values: Sequence[Any], part: str, where: Callable[[int], str]) -> list[str]:
@@ -331,6 +350,8 @@ def _text(value: Any) -> str:
 
 
 def _listed_axis(names: Sequence[str], *, sort: bool) -> Axis:
+    if len(names) == 1:
+        return Axis(tuple(names))
     known = {name: code for code, name in enumerate(dict.fromkeys(names))}
     codes = np.fromiter(map(known.__getitem__, names), np.int32, len(names))
     axis = named_axis(CodedColumn(codes, list(known)), str, sort=sort)

@@ -80,7 +80,7 @@ class _Pairs:
     def squares(self) -> Array:
         """Σ(d − d̄)² of each pair; 0 where rounding leaves nothing else."""
         first, second = self.which
-        own = np.diag(self._squares)
+        own = self._squares.diagonal()
         found = own[first] + own[second] - 2 * self._squares[first, second]
         return np.where(found > 1e-12 * (own[first] + own[second]), found, 0.0)
 
@@ -89,7 +89,7 @@ class _Pairs:
         """g = m₃ / m₂^1.5 of each pair's differences, from sums over topics of a²b; nan for a constant difference."""
         first, second = self.which
         mixed = np.square(self._centred).T @ self._centred
-        cubes = np.diag(mixed)
+        cubes = mixed.diagonal()
         third = cubes[first] - 3 * mixed[first, second] + 3 * mixed[second, first] - cubes[second]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(third / self.count / (self.squares / self.count) ** 1.5)
@@ -98,7 +98,7 @@ class _Pairs:
     def correlations(self) -> Array:
         """The correlation of each pair's scores over topics; 1 for equal scores, nan for constant scores."""
         first, second = self.which
-        own = np.sqrt(np.diag(self._squares))
+        own = np.sqrt(self._squares.diagonal())
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self._squares[first, second] / (own[first] * own[second])
         return np.where(self.zeros == self.count, 1.0, found)
@@ -109,7 +109,7 @@ class _Pairs:
         rounded = self.scores.round(12)
         equal = [
             np.count_nonzero(rounded[:, at, np.newaxis] == rounded[:, at + 1 :], axis=0)
-            for at in range(len(self.systems))
+            for at in range(len(self.systems) - 1)
         ]
         return np.concatenate(equal)
 
@@ -312,7 +312,7 @@ def _zero_differences(pairs: _Pairs) -> Caution | None:
 
 
 def _skewed_differences(pairs: _Pairs) -> Caution | None:
-    size = np.nan_to_num(np.abs(pairs.skews) / math.sqrt(pairs.count), posinf=0.0)
+    size = np.where(np.isfinite(pairs.skews), np.abs(pairs.skews) / math.sqrt(pairs.count), 0.0)
     chosen = size > SKEW
     if pairs.count < FEWEST or not chosen.any():
         return None
@@ -332,10 +332,13 @@ def _decisive_topic(pairs: _Pairs) -> Caution | None:
     n, differences = pairs.count, pairs.scores[:, 0] - pairs.scores[:, 1]
     if n < FEWEST:
         return None
-    away = differences - differences.mean()
-    before = bool(_significant(differences.mean(), np.square(away).sum() / (n - 1), n))
-    means = differences.mean() - away / (n - 1)  # without each topic, as are the sums of squares
-    squares = np.maximum(np.square(away).sum() - np.square(away) * n / (n - 1), 0.0)
+    mean = differences.mean()
+    away = differences - mean
+    parts = np.square(away)
+    total = parts.sum()
+    before = bool(_significant(mean, total / (n - 1), n))
+    means = mean - away / (n - 1)  # without each topic, as are the sums of squares
+    squares = np.maximum(total - parts * n / (n - 1), 0.0)
     turned = _significant(means, squares / (n - 2), n - 1) != before
     if not turned.any():
         return None

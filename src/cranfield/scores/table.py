@@ -359,7 +359,8 @@ class ScoreTable:
         from cranfield.scores.columnar import rows_table
 
         place, stands = _row_places(columns), list(columns).index(PLACE) if PLACE in columns else None
-        return replace(rows_table(list(rows), place, list(columns).index("score"), stands), warnings=tuple(warnings))
+        table = rows_table(list(rows), place, list(columns).index("score"), stands)
+        return replace(table, warnings=tuple(warnings)) if warnings else table
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """``{system: {topic: {measure: score}}}``: for each system what pytrec_eval returns."""

@@ -75,9 +75,10 @@ def effect_size_interval(effect_size: Array, topics: int, alpha: float) -> tuple
 def _noncentrality(t: Array, df: int, share: float) -> Array:
     """The non-centrality at which this share of the distribution is below t; nan where t is, or is too large."""
     place = np.arcsinh(t / math.sqrt(2 * df))
-    tabled = len(t) > _TABLED
-    end = np.interp(place, *_noncentralities(df, share)) if tabled else special.nctdtrinc(float(df), share, t)
-    return np.where(np.abs(place) < _WIDEST, end, np.nan)
+    t, place = (np.where(np.abs(place) < _WIDEST, each, np.nan) for each in (t, place))  # scipy is slow for larger ones
+    if len(t) > _TABLED:
+        return np.interp(place, *_noncentralities(df, share))
+    return np.asarray(special.nctdtrinc(float(df), share, t))
 
 
 @lru_cache(maxsize=16)

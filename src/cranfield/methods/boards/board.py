@@ -36,6 +36,8 @@ FEWEST_SHARED = 3
 """Tasks that two systems must share for a test of their difference."""
 _SAME = 1e-12  # means that differ by no more are the same
 _BLOCK = 1_000_000  # resampled means, or counts of rows, at a time
+MOST_DRAWN = 10_000_000  # resamples × tasks, about a second, unless a number of resamples is given
+FEWEST_DRAWN = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,8 @@ class Board:
         or, where asked for, that all pairs leave all systems together. They hold approximately where differences are
         skewed or tasks few.
     first_share
-        Share of resamples of the tasks in which the system is first; ties share. It is no probability.
+        Share of resamples of the tasks in which the system is first; ties share. It is no probability, and nan where
+        several systems may be the best and no number of resamples is given.
     tasks_of
         How many tasks each system has.
     comparison
@@ -187,8 +190,8 @@ def make_board(
     ranks
         ``marginal``: each system's ranks hold with probability 1 − α; ``simultaneous``: all of them together.
     resamples
-        Of the tasks, for the share in which a system is first, 10,000 unless given; and of the test where it draws
-        some.
+        Of the tasks, for the share in which a system is first; and of the test where it draws some. Unless given,
+        10,000, or fewer of more than 1,000 tasks, where one system alone may be the best, and none where several may.
 
     References
     ----------
@@ -225,6 +228,7 @@ def make_board(
     there = np.isfinite(values).astype(np.int64)
     position = 1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1)
     lower, upper = comparison.ranks(ranks)
+    drawn = resamples or (_draws(len(fitted)) if len(comparison.top_group) == 1 else 0)
     task_scores = _task_means(values, scores.of_task, len(scores.tasks))
     sign, has_groups = -1 if scores.lower_is_better else 1, scores.design.has_clusters or scores.design.has_strata
     pairs = combined_pairs(comparison.systems, baseline) if scores.topics else []
@@ -236,7 +240,7 @@ def make_board(
         ranks=position,
         rank_lower=np.minimum(lower, position),  # where cells are missing, means may order otherwise than pairs
         rank_upper=np.maximum(upper, position),
-        first_share=_first_shares(fitted, scores.design, resamples or RESAMPLES, seed),
+        first_share=_first_shares(fitted, scores.design, drawn, seed),
         tasks=scores.tasks,
         weights=scores.weights,
         tasks_of=np.isfinite(task_scores).sum(axis=0),
@@ -247,7 +251,7 @@ def make_board(
         missing=int((there == 0).sum()),
         alpha=alpha,
         seed=seed,
-        resamples=resamples or RESAMPLES,
+        resamples=drawn,
         task_scores=sign * task_scores,
         standardise=scores.standardise or "none",
         lower_is_better=scores.lower_is_better,
@@ -298,9 +302,10 @@ def _skew(gaps: Array) -> Array:
     there = np.isfinite(gaps)
     n, gaps = there.sum(axis=0), np.where(there, gaps, 0.0)
     rest = np.where(there, gaps - gaps.sum(axis=0) / np.maximum(n, 1), 0.0)
-    squares = np.square(rest).sum(axis=0)
+    squared = np.square(rest)
+    squares, cubes = squared.sum(axis=0), np.einsum("ij,ij->j", squared, rest)
     varies = (n >= FEWEST) & (squares > 1e-12 * np.square(gaps).sum(axis=0))
-    return np.asarray(np.divide(np.abs((rest**3).sum(axis=0)), squares**1.5, out=np.zeros(len(n)), where=varies))
+    return np.asarray(np.divide(np.abs(cubes), squares**1.5, out=np.zeros(len(n)), where=varies))
 
 
 def _task_means(values: Array, of_task: Array, tasks: int) -> Array:
@@ -353,29 +358,51 @@ class _Additive:
         return np.asarray(means)
 
 
+def _draws(tasks: int) -> int:
+    """How many resamples show in which share of them a system is first.
+
+    >>> _draws(50), _draws(10_000), _draws(1_000_000)
+    (10000, 1000, 200)
+    """
+    return min(RESAMPLES, max(FEWEST_DRAWN, MOST_DRAWN // tasks))
+
+
 def _first_shares(fitted: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
     """How often each system is first, if clusters are drawn with replacement within strata; ties share."""
-    rng = generator(seed, "leaderboard", "best")
+    if not resamples:
+        return np.full(fitted.shape[1], np.nan)
+    rng, strata = generator(seed, "leaderboard", "best"), list(_strata(design))
     share, step = np.zeros(fitted.shape[1]), max(1, _BLOCK // max(fitted.shape))
     for start in range(0, resamples, step):
-        means = _resampled_means(fitted, design, min(step, resamples - start), rng)
+        draws = min(step, resamples - start)
+        means = np.sum([each.resampled_means(fitted, draws, rng) for each in strata], axis=0)
         first = means >= means.max(axis=1, keepdims=True) - _SAME
         share += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
     return share / resamples
 
 
-def _resampled_means(fitted: Array, design: TopicDesign, draws: int, rng: np.random.Generator) -> Array:
-    """Draws × systems."""
-    means = np.zeros((draws, fitted.shape[1]))
+@dataclass(frozen=True, eq=False)
+class _Stratum:
+    """Rows of one stratum, the cluster of each, which are drawn together, and their shares of the mean."""
+
+    rows: Array
+    clusters: Array
+    shares: Array
+
+    def resampled_means(self, fitted: Array, draws: int, rng: np.random.Generator) -> Array:
+        """What the stratum adds to the means: draws × systems."""
+        units = int(self.clusters.max()) + 1
+        drawn = rng.multinomial(units, np.full(units, 1 / units), size=draws)
+        counts = drawn[:, self.clusters] * self.shares
+        whole = counts.sum(axis=1, keepdims=True)  # clusters differ in size, strata keep their share
+        scale = np.divide(self.shares.sum(), whole, out=np.zeros_like(whole), where=whole > 0)
+        return np.asarray((counts * scale) @ fitted[self.rows])
+
+
+def _strata(design: TopicDesign) -> Iterator[_Stratum]:
     for stratum in np.unique(design.strata):
         rows = np.flatnonzero(design.strata == stratum)
-        clusters = np.unique(design.clusters[rows], return_inverse=True)[1]
-        units = int(clusters.max()) + 1
-        counts = rng.multinomial(units, np.full(units, 1 / units), size=draws)[:, clusters] * design.shares[rows]
-        whole = counts.sum(axis=1, keepdims=True)  # clusters differ in size, strata keep their share
-        scale = np.divide(design.shares[rows].sum(), whole, out=np.zeros_like(whole), where=whole > 0)
-        means += (counts * scale) @ fitted[rows]
-    return means
+        yield _Stratum(rows, np.unique(design.clusters[rows], return_inverse=True)[1], design.shares[rows])
 
 
 def _without_each(additive: _Additive, scores: Scores) -> Iterator[TaskEffect]:
@@ -413,12 +440,9 @@ def _friedman(values: Array, alpha: float) -> Friedman | None:
     n, m = values.shape
     if m < 3 or np.isnan(values).any():
         return None
-    ranks, ties = np.empty(values.shape), 0
-    for at, row in enumerate(values):  # scipy.stats has the ranks and the test, but loading it takes most of a second
-        _, place, counts = np.unique(-row, return_inverse=True, return_counts=True)
-        ranks[at] = (np.cumsum(counts) - (counts - 1) / 2)[place]  # ties at the mean of theirs
-        ties += int((counts**3 - counts).sum())
-    average = ranks.mean(axis=0)
+    step = max(1, _BLOCK // m)
+    parts = [_rank_sums(values[first : first + step]) for first in range(0, n, step)]
+    average, ties = sum(sums for sums, _ in parts) / n, sum(ties for _, ties in parts)
     spread = n * m * (m + 1) / 12 - ties / (12 * (m - 1))
     statistic = float(n**2 * np.square(average - (m + 1) / 2).sum() / spread) if spread > 0 else 0.0
     critical = critical_range(alpha, m, np.inf) / np.sqrt(2) * np.sqrt(m * (m + 1) / (6 * n))  # Demšar 2006 §3.2.2
@@ -428,6 +452,22 @@ def _friedman(values: Array, alpha: float) -> Friedman | None:
         p_value=float(max(special.chdtrc(m - 1, statistic), TINY)),
         critical_difference=float(critical),
     )
+
+
+def _rank_sums(values: Array) -> tuple[Array, int]:
+    """Sums over rows of the ranks within each, ties at the mean of theirs; and Σ(t³ − t) over groups of t ties.
+
+    scipy.stats has the ranks and the test, but loading it takes most of a second.
+    """
+    order = np.argsort(-values, axis=1, kind="stable")
+    descending = np.take_along_axis(values, order, axis=1)
+    is_first = np.ones(values.shape, bool)  # of those that tie
+    is_first[:, 1:] = descending[:, 1:] != descending[:, :-1]
+    group = np.cumsum(is_first.ravel()) - 1
+    counts = np.bincount(group)
+    ranks = np.flatnonzero(is_first) % values.shape[1] + (counts + 1) / 2
+    sums = np.bincount(order.ravel(), weights=ranks[group], minlength=values.shape[1])
+    return sums, int((counts**3 - counts).sum())
 
 
 def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[Caution]:

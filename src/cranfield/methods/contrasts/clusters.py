@@ -213,7 +213,8 @@ def _shares(weights: Array) -> Array:
 
 def _stratified(values: Array, weights: Array, design: TopicDesign) -> tuple[Array, Array, Array]:
     """Mean, its variance and df; a column that lacks a stratum has no mean of strata's means, and a variance of 0."""
-    strata = [design.strata == stratum for stratum in np.unique(design.strata)]
+    found = np.unique(design.strata)
+    strata = [design.strata == stratum for stratum in found] if len(found) > 1 else [slice(None)]  # no copy of all rows
     parts = [_one_stratum(values[rows], weights[rows], design.clusters[rows]) for rows in strata]
     counts, means, variances, dfs, several = (np.array(each) for each in zip(*parts, strict=True))
     if design.by_stratum:
@@ -401,9 +402,8 @@ class RobustPairs:
     @cached_property
     def wins(self) -> tuple[Array, Array, Array]:
         """Topics on which the first of a pair scores higher, the same, and lower."""
-        above, below = (
-            np.concatenate([(sign * gaps > self._tiny).sum(axis=0) for gaps in self.blocks()]) for sign in (1, -1)
-        )
+        counts = [((gaps > self._tiny).sum(axis=0), (gaps < -self._tiny).sum(axis=0)) for gaps in self.blocks()]
+        above, below = (np.concatenate(each) for each in zip(*counts, strict=True))
         return above, self.moments.topics - above - below, below
 
     @property

@@ -504,7 +504,7 @@ def _intervals(pairs: Pairs, half_width: float, alpha: float) -> Intervals:
     )
     within = ErrorTerm(residual, (m - 1) * (n - 1), n)
     reach = float(t_critical(alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
-    return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha))
+    return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha, sd=pairs.own_sd))
 
 
 def _cautions(pairs: Pairs, names: tuple[str, ...], options: Options) -> list[Caution | None]:

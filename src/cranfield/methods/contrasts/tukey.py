@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -63,7 +64,8 @@ def system_sds(scores: Matrix) -> Array:
     return np.array([row.std(ddof=1) for row in flat]) if flat.size > LARGE else np.asarray(flat.std(axis=1, ddof=1))
 
 
-def standard_error_reach(scores: Matrix, *, alpha: float = 0.05) -> Array:
+def standard_error_reach(scores: Matrix, *, alpha: float = 0.05, sd: Array | None = None) -> Array:
     """Half-width of the interval of each system's own standard error, whatever the model."""
-    count = len(scores) * int(np.prod(scores.shape[2:]))
-    return np.asarray(t_critical(alpha / 2, count - 1) * (system_sds(scores) / np.sqrt(count)))  # FS19 Eq. 4
+    count = len(scores) * math.prod(scores.shape[2:])
+    sd = system_sds(scores) if sd is None else sd
+    return np.asarray(t_critical(alpha / 2, count - 1) * (sd / np.sqrt(count)))  # FS19 Eq. 4
