@@ -236,8 +236,9 @@ def _word(kind: str) -> str:
 
 
 def claim(kind: str, method: Any, row: Any) -> str:
-    """The part of a sentence after «n topics»: what a goal promises with the numbers of a row."""
+    """The part of a sentence after «n topics»: what a goal promises with the numbers of a row; text stays as it is."""
     words = {name: f"{value:g}" for name, value in row.items() if isinstance(value, int | float)}
+    words |= {name: value for name, value in row.items() if isinstance(value, str)}
     words["difference"] = f"a difference of {words.get('difference')}"
     if "effect_size" in row:
         words["difference"] = f"an effect size d_z of {words['effect_size']}"
