@@ -28,7 +28,7 @@ SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 EVERY_SHEET = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1"
 DESIGNS = [
     (systems, goal, variance, power)
-    for systems, goal in ((2, 0.05), (3, 0.02), (12, 0.1), (10, 0.5), (100, 0.05), (200, 0.3), (10, 0.001))
+    for systems, goal in ((2, 0.05), (3, 0.02), (12, 0.1), (10, 0.5), (100, 0.05), (50, 0.3), (10, 0.001))
     for variance in (0.0068, 0.0530)
     for power in (0.85, 0.9)
 ]

@@ -18,7 +18,7 @@ from cranfield.types import Array
 
 FEWEST, MOST = 5, 100_000
 """Numbers of topics between which the table answers."""
-SYSTEMS = (2, 3, 5, 10, 20, 50, 100, 200)
+SYSTEMS = (2, 3, 5, 10, 20, 50, 100)
 POWERS = (0.7, 0.8, 0.9, 0.95)
 DIGITS = 8
 
@@ -29,7 +29,7 @@ class TopicTable:
 
     ``ratios[systems][power]`` has, for every number n of ``topics``, the largest (sd / goal)² for which n topics are
     enough. n is nearly linear in it, the more so the larger n is: every n up to 40 has a place, and a line between
-    neighbours is within a hundredth of a topic.
+    neighbours is within a thousandth of a topic.
     """
 
     kind: str
@@ -102,7 +102,7 @@ def _places() -> Iterator[int]:
     n = 40.0
     while n < MOST:
         yield round(n)
-        n *= 1 + 0.015 * math.sqrt(n)
+        n *= 1 + 0.006 * math.sqrt(n)
     yield MOST
 
 

@@ -2,7 +2,7 @@
 // How many topics: read off the table that cranfield computed when it wrote this page.
 const Topics = (() => {
   // The smallest n for a square of sd over difference; null where the table ends before it.
-  // Between two of its numbers of topics a straight line is within a hundredth of a topic.
+  // Between two of its numbers of topics a straight line is within a thousandth of a topic.
   function needed({ topics, ratios }, systems, power, ratio) {
     const row = ratios[systems][power];
     const at = row.findIndex((each) => ratio <= each);
