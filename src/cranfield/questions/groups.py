@@ -192,7 +192,12 @@ class Goal(Group):
     ] = None
     true_difference: Annotated[
         Numbers,
-        Param("Assumed true difference, with a margin.", default="0", metavar="D", requires=("equivalence", "non_inferiority")),
+        Param(
+            "Assumed true difference, with a margin.",
+            default="0",
+            metavar="D",
+            requires=("equivalence", "non_inferiority"),
+        ),
     ] = None
     assurance: Annotated[
         float | None,
@@ -328,8 +333,8 @@ class Replicates(Group):
     structure: Annotated[
         ReplicatesName | None,
         Param(
-            "What a topic's scores differ by: variations of its own, shared prompts or seeds, fixed-prompts (no sample); "
-            "or clusters of topics.",
+            "What a topic's scores differ by: variations of its own, shared prompts or seeds, fixed-prompts (no "
+            "sample); or clusters of topics.",
             default="as in `columns`",
             alone="variations or prompts",
             label="Replicates",
