@@ -51,6 +51,16 @@ def say_percent(share: float, digits: int = 0, sign: str = "") -> str:
     return f"{100 * share:{sign}.{digits}f} %"
 
 
+def say_as_share(text: object) -> str:
+    """What a percentage is as a number; nothing for any other text.
+
+    >>> say_as_share("5 %"), say_as_share("five")
+    ('On a scale from 0 to 1, 5 % is 0.05.', '')
+    """
+    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*%\s*", str(text))
+    return f"On a scale from 0 to 1, {found[1]} % is {float(found[1]) / 100:g}." if found else ""
+
+
 def there_are(names: Sequence[str], most: int = 10) -> str:
     """What to choose from in place of a name that does not exist; of many, the first and how many more there are.
 

@@ -87,6 +87,11 @@ NEWCOMER = [
     ("compare", "resamples", "--resamples"),
     ("compare", "missing score", "--missing"),
     ("size", "seeds", "--repeats"),
+    ("size", "variations", "--replicates"),
+    ("size", "expected power", "--assurance"),
+    ("power", "what the topics must detect", "--gate"),
+    ("leaderboard", "weight of a task", "--weights"),
+    ("judges", "for people to label", "--draw"),
 ]
 
 

@@ -13,7 +13,7 @@ import pytest
 import by_flags
 import cranfield as cf
 from cranfield.errors import RequestError
-from cranfield.methods.design import Design, Goal, Sd, default_goal, solve
+from cranfield.methods.design import Goal, default_goal, solve
 from cranfield.methods.design.goals import Scale, check_scale, default_difference, scale_of
 from cranfield.questions import MODULES, find_question
 from cranfield.rendering.report_sections import make_report
@@ -58,11 +58,12 @@ def _report(runs: Any, scores: Any) -> Any:
 
 
 def _page(runs: Any, scores: Any) -> Any:
-    """What the page of the report starts from."""
-    (start,) = make_report(cf.report(scores, section=["size"])).starts
-    spread = Sd.of_variance(start.variances["residual"][0])
-    design = Design(systems=start.systems, test="holm", alpha=start.alpha, spread=spread)
-    return int(solve(design, Goal("difference", start.difference, start.power)))
+    """What the calculator of the report's page starts with."""
+    report = make_report(cf.report(scores, section=["size"]))
+    (start,) = report.starts
+    ratio = 2 * start.variances["residual"][0] / start.difference**2
+    assert report.topic_table is not None
+    return report.topic_table("difference").needed(systems=start.systems, power=start.power, ratio=ratio)
 
 
 QUESTIONS: dict[str, Ask] = {

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from cranfield.cli import options
 from cranfield.cli.options import FILES
-from cranfield.errors import RequestError, speak
+from cranfield.errors import RequestError, say_as_share, speak
 from cranfield.questions import MODULES
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.questions.project_file import answer, find_project
@@ -123,6 +123,14 @@ def _examples(question: Question) -> list[str]:
     return [f"{label if not at else ' ' * len(label)}{line}" for at, line in enumerate(question.examples)]
 
 
+def _number(text: str | float) -> float:
+    """A number from a flag or from the project file."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"«{text}» is not a number. {say_as_share(text)}") from None
+
+
 def _flag(parameter: Parameter) -> inspect.Parameter:
     kind: Any = _TYPES.get(parameter.kind, str)
     about = parameter.about
@@ -141,6 +149,7 @@ def _flag(parameter: Parameter) -> inspect.Parameter:
             *names,
             help=help_text,
             metavar=about.metavar or _METAVARS.get(parameter.kind),
+            parser=_number if parameter.kind == "number" else None,
             show_default=shown,
             rich_help_panel="Advanced" if about.advanced else parameter.panel or None,
         )

@@ -96,7 +96,7 @@ def _names(option: Any) -> str:
 
 
 def _kind(option: Any) -> str:
-    return {"integer": "N", "float": "X"}.get(option.type.name.split()[0], "TEXT")
+    return {"integer": "N", "int": "N", "float": "X"}.get(option.type.name.split()[0], "TEXT")
 
 
 def _text(parameter: Any) -> str:

@@ -234,6 +234,7 @@ def compare(
     if policy == "nan":  # as it should be where systems had topics of their own
         tables = replace(tables, warnings=tuple(each for each in tables.warnings if each.slug != "cell-missing"))
     check_systems(tables.by_name, named)
+    tables.check_goals(equivalence=equivalence, non_inferiority=non_inferiority)
     if audit:
         _check_audit(tables)
         return _audited(tables, correct=correct, alpha=alpha, baseline=baseline, resamples=resamples, seed=seed)

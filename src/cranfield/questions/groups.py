@@ -184,15 +184,20 @@ class Goal(Group):
         ),
     ] = None
     equivalence: Annotated[
-        Numbers, Param("Margin of equivalence; in sds where none is given.", label="Margin of equivalence", metavar="M")
+        Numbers, Param("Margin of equivalence; in sds if no sd is given.", label="Margin of equivalence", metavar="M")
     ] = None
     non_inferiority: Annotated[
         Numbers,
-        Param("Margin of non-inferiority; in sds where none is given.", label="Margin of non-inferiority", metavar="M"),
+        Param("Margin of non-inferiority; in sds if no sd is given.", label="Margin of non-inferiority", metavar="M"),
     ] = None
     true_difference: Annotated[
         Numbers,
-        Param("True difference, with a margin.", default="0", metavar="D", requires=("equivalence", "non_inferiority")),
+        Param(
+            "Assumed true difference, with a margin.",
+            default="0",
+            metavar="D",
+            requires=("equivalence", "non_inferiority"),
+        ),
     ] = None
     assurance: Annotated[
         float | None,
@@ -288,8 +293,8 @@ class Judge(Group):
     topics: Annotated[
         int | None,
         Param(
-            "Topics that the model labels.",
-            default="the cheapest",
+            "Topics the model labels.",
+            default="the cheapest number",
             label="Topics labelled by the model",
             ge=5,
             le=1_000_000_000,
@@ -328,8 +333,8 @@ class Replicates(Group):
     structure: Annotated[
         ReplicatesName | None,
         Param(
-            "Several scores are of query variations, of prompts that topics share (a sample, or fixed-prompts), of "
-            "seeds; or topics are in clusters.",
+            "What a topic's scores differ by: variations of its own, shared prompts or seeds, fixed-prompts (no "
+            "sample); or clusters of topics.",
             default="as in `columns`",
             alone="variations or prompts",
             label="Replicates",
@@ -382,7 +387,7 @@ class Spread(Group):
     shared_variance: Annotated[
         float | None,
         Param(
-            "Variance between prompts, or seeds, topics share.",
+            "Variance between prompts or seeds that topics share.",
             label="Variance of prompts or seeds",
             ge=0,
             le=1e12,
@@ -491,7 +496,7 @@ class Cost(Group):
         ),
     ] = 1.0
     budget: Annotated[
-        float | None, Param("What all may cost, in place of `power`.", label="or: budget", gt=0, le=1e12, metavar="B")
+        float | None, Param("Largest cost of all, in place of `power`.", label="or: budget", gt=0, le=1e12, metavar="B")
     ] = None
 
 

@@ -14,7 +14,7 @@ from math import isfinite
 from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from cranfield.errors import Caution, CranfieldError, NoEffectError, RequestError
+from cranfield.errors import Caution, CranfieldError, NoEffectError, RequestError, say_as_share
 from cranfield.formats.problems import shorten
 from cranfield.methods.names import FORMER_TEST_NAMES, HOLM_FIX
 
@@ -252,7 +252,8 @@ class Parameter:
         return self._text(value)
 
     def _refusal(self, value: Any, wanted: str) -> RequestError:
-        return RequestError(f"`{self.name}` must be {wanted}, not «{shown(value)}»", fix=self.about.help)
+        fix = say_as_share(value) or self.about.help
+        return RequestError(f"`{self.name}` must be {wanted}, not «{shown(value)}»", fix=fix)
 
     def _flag(self, value: Any) -> bool:
         if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):  # NumPy's, without NumPy

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.methods.design.goals import Scale
     from cranfield.methods.design.target import Target
+    from cranfield.methods.design.topic_table import TopicTable
     from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
 
@@ -100,6 +101,12 @@ class ReportInput:
     def scales(self) -> Mapping[str, Scale]:
         """The range that the scores of every measure can have."""
         return sources.Tables(self.tables).scales
+
+    def topic_table(self, kind: str, test: str = "") -> TopicTable:
+        """How many topics a goal takes, for the calculators of page and workbook."""
+        from cranfield.methods.design.topic_table import tabulate
+
+        return tabulate(kind, test=test, systems=self.systems, alpha=self.goal.alpha, power=self.goal.power)
 
     def each(self) -> Iterator[tuple[str, ScoreTable, str]]:
         """Every (title, table, measure); the title names the collection where there are several."""

@@ -114,6 +114,16 @@ class Tables:
 
         return scales_of(self.by_name)
 
+    def check_goals(self, **goals: float | None) -> None:
+        """RequestError for a goal that is larger than the range of the scores."""
+        named = {kind: value for kind, value in goals.items() if value is not None}
+        if named:
+            from cranfield.methods.design.goals import check_scale
+
+            for scale in self.scales.values():
+                for kind, value in named.items():
+                    check_scale(kind, [value], (), scale)
+
 
 @dataclass(frozen=True, kw_only=True)
 class BestPerTeam:

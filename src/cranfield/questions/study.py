@@ -188,6 +188,7 @@ def study_past(
     from cranfield.methods.sequential.trial import past_experience
 
     tables = sources.load_tables(scores, qrels=qrels, measure=measure, **groups.Source.of(source).of_tables)
+    tables.check_goals(difference=difference)
     found = past_experience(
         tables.only, difference=difference, measure=measure, alpha=alpha, power=power, percentile=percentile
     )
@@ -254,6 +255,7 @@ def study_trial(
     >>> cf.study_trial(difference=0.033, sd=0.15, trial_size=[30, 40]).to_frame()["needed"].tolist()
     [165, 165]
     """
+    from cranfield.methods.design.goals import check_scale
     from cranfield.methods.sequential.paired_differences import random_pairs
     from cranfield.methods.sequential.trial import plan_trial, trial_coverage
 
@@ -263,7 +265,7 @@ def study_trial(
         if difference is None or sd is None:
             raise RequestError("the difference or the sd is missing", fix="Give `difference` and `sd`, or scores.")
         plan = plan_trial(difference=difference, alpha=alpha, power=power, confidence=confidence, **lists)
-        return StudyTrialResult(plan=plan)
+        return StudyTrialResult(plan=plan, warnings=check_scale("difference", [difference], lists["sd"], None))
     sizes = lists["sizes"] or [30]
     if len(sizes) > 1:
         raise RequestError("with scores, a trial has one size", fix="Give one number as `trial_size`.")

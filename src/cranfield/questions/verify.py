@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from cranfield.errors import RequestError
+from cranfield.errors import Caution, RequestError
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
@@ -113,8 +113,8 @@ def verify(
                 "method",
                 FormulaName | None,
                 help="Formula for the number of topics.",
-                default="blocked; t for a difference",
-                alone="exact; t for a difference",
+                default="t for a difference, blocked for a range",
+                alone="exact for a range",
                 titles={},
             ),
         ),
@@ -218,7 +218,18 @@ def verify(
     resolved = {} if design is not None else {"alpha": alpha or [0.05], "power": power or [0.8]}
     if scores is not None and labels is None:
         resolved |= {"margins": margins or "auto", "dependence": dependence or "rows"}
+    if scores is None:
+        warnings = (*warnings, *_odd_goals(grids))
     return VerificationResult(verifications=found, inputs=resolved, warnings=warnings, seed=seed)
+
+
+def _odd_goals(grids: Mapping[str, Any]) -> Iterator[Caution]:
+    """The warnings about goals that are on another scale than the sd."""
+    from cranfield.methods.design.goals import check_scale
+
+    sds = [*(grids["sd"] or ()), *((2 * each) ** 0.5 for each in grids["variance"] or ())]
+    for kind in ("difference", "min_range"):
+        yield from check_scale(kind, grids[kind] or (), sds, None)
 
 
 def _judged_pilots(labels: sources.LabelSets) -> dict[str, JudgedPilot]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import Caution, missing_part, speak
 from cranfield.formats.problems import Problem
@@ -13,6 +13,9 @@ from cranfield.questions.parameters import command_of
 from cranfield.rendering.document import Document, spoken, spoken_warnings
 from cranfield.rendering.references import cited_keys
 from cranfield.versions import versions
+
+if TYPE_CHECKING:
+    from cranfield.methods.design.topic_table import TopicTable
 
 METHODS_ORDER = ("read", "scores", "variance", "size", "power", "compare")
 """The sections whose methods are told first, in the order of a paper; the others follow as they are in the report."""
@@ -101,7 +104,7 @@ def today() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """A report about an input."""
+    """A report about an input. ``topic_table`` makes what the calculators of page and workbook look n up in."""
 
     title: str
     inputs: Mapping[str, Any]
@@ -110,6 +113,7 @@ class Report:
     date: str = field(default_factory=today)
     left_out: tuple[LeftOut, ...] = ()
     starts: tuple[Start, ...] = ()
+    topic_table: Callable[..., TopicTable] | None = None
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=versions)
     input_warnings: tuple[Caution, ...] = ()

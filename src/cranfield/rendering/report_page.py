@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -152,7 +153,7 @@ class ShownPart:
     pictures: Sequence[ShownPicture]
 
 
-SCRIPTS = ("design.js", "tip.js", "page.js")
+SCRIPTS = ("topics.js", "tip.js", "page.js")
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,7 @@ def to_html(report: Report, *, printed: bool = False) -> str:
     from markupsafe import Markup
 
     scripts = [] if printed else [asset(name) for name in SCRIPTS]
+    calculator = {} if printed else _calculator(report)
     content = {
         "report": report,
         "cautions": warning_lines(report.cautions),
@@ -176,13 +178,31 @@ def to_html(report: Report, *, printed: bool = False) -> str:
         "references": [(key, REFERENCES[key]) for key in report.citations],
         "bibtex": to_bibtex(report.citations),
         "origin": _origin(report),
-        "starts": Markup(_data([asdict(start) for start in report.starts])),
+        "calculator": calculator,
+        "calculator_data": Markup(_data(calculator)),
         "style": Markup(asset("report.css")),
         "scripts": [Markup(script) for script in scripts],
         "policy": policy(scripts),
         "printed": printed,
     }
     return environment().get_template("report.html").render(content)
+
+
+def _calculator(report: Report) -> dict[str, Any]:
+    """What the page's calculator is given: where it starts for each measure, and the table that it looks n up in."""
+    if not report.starts or report.topic_table is None:
+        return {}
+    first = report.starts[0]
+    starts = [
+        {
+            "measure": each.measure,
+            "difference": each.difference,
+            "sd": [math.sqrt(2 * variance) for variance in each.variances["residual"]],
+        }
+        for each in report.starts
+    ]
+    table = report.topic_table("difference").to_dict()
+    return {"starts": starts, "own": {"systems": first.systems, "power": first.power}, **table}
 
 
 def asset(name: str) -> str:

@@ -376,6 +376,7 @@ def make_report(result: ReportResult) -> Report:
         points=_points(result, made),
         left_out=tuple(LeftOut(SECTIONS[name][0], reason) for name, reason in left_out.items()),
         starts=_starts(result.about) if "size" in result.findings else (),
+        topic_table=result.about.topic_table,
         seed=result.about.seed,
         input_warnings=result.warnings,
     )

@@ -1,220 +1,83 @@
-"""A report as a workbook: its tables with every digit, and sheets whose formulas search for n again."""
+"""A report as a workbook: its tables with every digit, and sheets on which n is looked up for other designs."""
 
 from __future__ import annotations
 
 import io
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import visible
 from cranfield.methods.design import Design, Goal, Sd, size
-from cranfield.methods.design.power_functions import expected_sd
 from cranfield.methods.names import PLANNED_TEST_TITLES
 from cranfield.rendering.document import Column, Document, Table
 from cranfield.rendering.references import cite_in_words, to_bibtex
 from cranfield.rendering.report_model import Report, Start
-from cranfield.stats.family import ALL_PAIRS_TEST, pair_level
-from cranfield.stats.tails import f_critical, noncentral_f_tail, t_critical
 
-STEPS = 18
-MOST = 2**STEPS
-Cells = Mapping[str, str]
-Numbers = Mapping[str, float]
+if TYPE_CHECKING:
+    from cranfield.methods.design.topic_table import TopicTable
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search:
-    """A search of the workbook.
-
-    ``inputs`` are the columns of a design, each with a name and a title. ``columns`` are those of its search: a name, a
-    title, and a formula in which {names} stand for cells. ``values`` computes the same columns; ``reached`` is the
-    formula that tests whether the last column is enough, ``enough`` does the same for numbers.
-    """
+class Lookup:
+    """A sheet on which n is looked up: for one goal under one test, from a variance."""
 
     name: str
     title: str
+    goal: str
+    goal_title: str
+    test: str
     estimate: str  # of the variance that the designs begin with
-    inputs: Sequence[tuple[str, str]]
-    columns: Sequence[tuple[str, str, str]]
-    reached: str
-    values: Callable[[float, Numbers], dict[str, float]]
-    enough: Callable[[float, Numbers], bool]
+    variance_title: str = "residual variance σ² = sd²/2"
 
     @property
-    def value(self) -> str:
-        """The name of the column that decides."""
-        return self.columns[-1][0]
+    def inputs(self) -> tuple[tuple[str, str], ...]:
+        """The yellow cells of a design: a name and a title."""
+        several = () if self.goal == "width" else (("systems", "systems m"), ("power", "power 1−β"))
+        return ((self.goal, self.goal_title), ("variance", self.variance_title), *several)
 
 
-def _anova_values(topics: float, design: Numbers) -> dict[str, float]:
-    """Sakai (2014), §3.1, step by step; the power is 0 where the approximation is undefined (very small n)."""
-    above, below = design["systems"] - 1, design["systems"] * (topics - 1)
-    noncentrality = topics * design["min_range"] ** 2 / (2 * design["variance"])
-    w = float(f_critical(design["alpha"], above, below))
-    c = (above + 2 * noncentrality) / (above + noncentrality)
-    phi = (above + noncentrality) ** 2 / (above + 2 * noncentrality)
-    power = 0.0
-    if c / above > w / below:
-        z = np.sqrt(c / above) * np.sqrt(2 * phi - 1) - np.sqrt(w / below) * np.sqrt(2 * below - 1)
-        power = _normal(float(z / np.sqrt(c / above - w / below)))
-    return {"below": below, "noncentrality": noncentrality, "w": w, "c": c, "phi": phi, "achieved": power}
-
-
-def _normal(z: float) -> float:
-    from scipy import special
-
-    return float(special.ndtr(z))
-
-
-TERMS = 500
-"""Number of terms of the Poisson mixture; enough for two thousand systems."""
-
-
-def _mixture(above: str, below: str) -> str:
-    """Return the formula of P(F' ≥ w), where x = above·w/(above·w + below)."""
-    k = f"(ROW(About!$1:${TERMS})-1)"  # another sheet's rows, so that nothing refers to itself
-    return f"1-SUMPRODUCT(POISSON({k},{{noncentrality}}/2,FALSE)*BETADIST({{x}},({above})/2+{k},({below})/2))"
-
-
-def _tail_values(above: float, below: float, noncentrality: float, level: float) -> dict[str, float]:
-    w = float(f_critical(level, above, below))
-    power = float(noncentral_f_tail(w, above, below, noncentrality))
-    return {"noncentrality": noncentrality, "w": w, "x": above * w / (above * w + below), "achieved": power}
-
-
-def _range_values(topics: float, design: Numbers) -> dict[str, float]:
-    above = design["systems"] - 1
-    below = above * (topics - 1)
-    noncentrality = topics * design["min_range"] ** 2 / (2 * design["variance"])
-    return {"below": below, **_tail_values(above, below, noncentrality, design["alpha"])}
-
-
-RANGE = Search(
-    name="range",
-    title="Topics to detect a range of m systems that share topics (two-way ANOVA, exact)",
-    estimate="residual",
-    inputs=(
-        ("systems", "systems m"),
-        ("min_range", "smallest range minD"),
-        ("variance", "residual variance σ²"),
-        ("alpha", "α"),
-        ("power", "power 1−β"),
+LOOKUPS = (
+    Lookup(
+        name="pair",
+        title="Topics to detect a difference between two of m systems that share topics, all pairs tested (t, Holm)",
+        goal="difference",
+        goal_title="smallest difference δ",
+        test="holm",
+        estimate="residual",
     ),
-    columns=(
-        ("below", "φE = (m−1)(n−1)", "({systems}-1)*({topics}-1)"),
-        ("noncentrality", "λ = n·minD²/(2σ²)", "{topics}*{min_range}^2/(2*{variance})"),
-        ("w", "w = F(α; m−1, φE)", "FINV({alpha},{systems}-1,{below})"),
-        ("x", "x", "({systems}-1)*{w}/(({systems}-1)*{w}+{below})"),
-        ("achieved", "power", _mixture("{systems}-1", "{below}")),
+    Lookup(
+        name="range",
+        title="Topics to detect a range of m systems that share topics (two-way ANOVA)",
+        goal="min_range",
+        goal_title="smallest range minD",
+        test="blocked",
+        estimate="residual",
+        variance_title="residual variance σ²",
     ),
-    reached="{achieved}>={power}",
-    values=_range_values,
-    enough=lambda value, design: value >= design["power"],
+    Lookup(
+        name="interval",
+        title="Topics for an interval around a difference of two systems that share topics, of an expected width of at "
+        "most δ (Sakai 2014, §3.2)",
+        goal="width",
+        goal_title="widest interval δ",
+        test="interval",
+        estimate="residual",
+    ),
+    Lookup(
+        name="Sakai",
+        title="Topics to detect a range of m systems that share no topics, as in the tables of Sakai (2014), §3.1",
+        goal="min_range",
+        goal_title="smallest range minD",
+        test="sakai",
+        estimate="two-way",
+        variance_title="variance σ²",
+    ),
 )
-
-
-def _pair_values(topics: float, design: Numbers) -> dict[str, float]:
-    noncentrality = topics * design["difference"] ** 2 / (2 * design["variance"])
-    return _tail_values(1.0, topics - 1, noncentrality, design["level"])
-
-
-PAIR = Search(
-    name="pair",
-    title="Topics to detect a difference between two systems that share topics (t with n−1 degrees of freedom, exact)",
-    estimate="residual",
-    inputs=(
-        ("difference", "smallest difference δ"),
-        ("variance", "residual variance σ² = sd²/2"),
-        ("level", "level of one pair"),
-        ("power", "power 1−β"),
-    ),
-    columns=(
-        ("noncentrality", "λ = n·δ²/(2σ²)", "{topics}*{difference}^2/(2*{variance})"),
-        ("w", "w = t²(level; n−1)", "FINV({level},1,{topics}-1)"),
-        ("x", "x", "{w}/({w}+{topics}-1)"),
-        ("achieved", "power", _mixture("1", "{topics}-1")),
-    ),
-    reached="{achieved}>={power}",
-    values=_pair_values,
-    enough=lambda value, design: value >= design["power"],
-)
-
-
-ANOVA = Search(
-    name="Sakai",
-    title="Topics to detect a range of m systems that share no topics, as Sakai's spreadsheet for one-way ANOVA "
-    "computes them (Sakai 2014, §3.1)",
-    estimate="two-way",
-    inputs=(
-        ("systems", "systems m"),
-        ("min_range", "smallest range minD"),
-        ("variance", "variance σ²"),
-        ("alpha", "α"),
-        ("power", "power 1−β"),
-    ),
-    columns=(
-        ("below", "φE = m(n−1)", "{systems}*({topics}-1)"),
-        ("noncentrality", "λ = n·minD²/(2σ²)", "{topics}*{min_range}^2/(2*{variance})"),
-        ("w", "w = F(α; m−1, φE)", "FINV({alpha},{systems}-1,{below})"),
-        ("c", "c", "({systems}-1+2*{noncentrality})/({systems}-1+{noncentrality})"),
-        ("phi", "φ*", "({systems}-1+{noncentrality})^2/({systems}-1+2*{noncentrality})"),
-        (
-            "achieved",
-            "power",
-            "IF({c}/({systems}-1)>{w}/{below},NORMSDIST((SQRT({c}/({systems}-1))*SQRT(2*{phi}-1)"
-            "-SQRT({w}/{below})*SQRT(2*{below}-1))/SQRT({c}/({systems}-1)-{w}/{below})),0)",
-        ),
-    ),
-    reached="{achieved}>={power}",
-    values=_anova_values,
-    enough=lambda value, design: value >= design["power"],
-)
-
-
-def _width_values(topics: float, design: Numbers) -> dict[str, float]:
-    """Sakai (2014), §3.2, with σ_t² = 2σ², where σ² is the residual variance."""
-    t = float(t_critical(design["alpha"] / 2, topics - 1))
-    sd = float(expected_sd(np.asarray(topics), np.asarray(np.sqrt(2 * design["variance"]))))
-    return {"t": t, "expected_sd": sd, "achieved": 2 * t * sd / float(np.sqrt(topics))}
-
-
-INTERVAL = Search(
-    name="interval",
-    title="Topics for an interval around a difference of two systems that share topics, of an expected width of at "
-    "most δ (Sakai 2014, §3.2)",
-    estimate="residual",
-    inputs=(("width", "widest interval δ"), ("variance", "residual variance σ² = sd²/2"), ("alpha", "α")),
-    columns=(
-        ("t", "t(α/2; n−1)", "TINV({alpha},{topics}-1)"),
-        (
-            "expected_sd",
-            "E[s]",
-            # In logarithms: gamma functions themselves overflow where n is above 343.
-            "SQRT(2*{variance})*EXP(GAMMALN({topics}/2)-GAMMALN(({topics}-1)/2))/SQRT(({topics}-1)/2)",
-        ),
-        ("achieved", "expected width", "2*{t}*{expected_sd}/SQRT({topics})"),
-    ),
-    reached="{achieved}<={width}",
-    values=_width_values,
-    enough=lambda value, design: value <= design["width"],
-)
-
-
-def search_steps(search: Search, design: Numbers) -> list[tuple[int, int]]:
-    """Return, for every step, the number tried and the number known to be too small; n is one more than the last."""
-    known, steps = 1, []
-    for step in range(STEPS):
-        tried = known + 2 ** (STEPS - 1 - step)
-        if not search.enough(search.values(tried, design)[search.value], design):
-            known = tried
-        steps.append((tried, known))
-    return steps
 
 
 # Names are text, never a formula, a link or a number.
@@ -253,9 +116,10 @@ def to_xlsx(report: Report) -> bytes:
         )
         sheets = _Sheets(book)
         _about(sheets, report)
-        if report.starts:
-            for search in (PAIR, RANGE, INTERVAL, ANOVA):
-                _designs(sheets, search, _starting(search, report.starts))
+        if report.starts and report.topic_table is not None:
+            for lookup in LOOKUPS:
+                table = report.topic_table(lookup.goal, test=lookup.test)
+                _designs(sheets, lookup, table, _starting(lookup, report.starts))
             _stack(sheets, "Topics (tests)", [_tests_table(report.starts)])
         for title, tables in _tables(report):
             _stack(sheets, title, tables)
@@ -318,40 +182,20 @@ def _about(sheets: _Sheets, report: Report) -> None:
         sheet.write_string(at, 1, _text(text), sheets.format["wrap"])
 
 
-def _starting(search: Search, starts: Sequence[Start]) -> list[tuple[str, dict[str, float]]]:
+def _starting(lookup: Lookup, starts: Sequence[Start]) -> list[tuple[str, dict[str, float]]]:
     """Return initial designs: every measure at its variance and at both ends of its interval, and some to change."""
-    tests = (ALL_PAIRS_TEST, "t") if search is PAIR else ("",)
-    designs = []
-    for start in starts:
-        for test in tests:
-            name = f"{start.measure}, {_test_words(test, start)}" if test else start.measure
-            ends = ("", ", variance low", ", variance high")
-            for words, variance in zip(ends, start.variances[search.estimate], strict=True):
-                designs.append((name + words, _design(search, start, variance, test)))
-    first = starts[0]
-    own = _design(search, first, first.variances[search.estimate][0], "t")
-    return designs + [(f"your own {at}", own) for at in (1, 2, 3)]
+    designs = [
+        (start.measure + words, _design(lookup, start, variance))
+        for start in starts
+        for words, variance in zip(
+            ("", ", variance low", ", variance high"), start.variances[lookup.estimate], strict=True
+        )
+    ]
+    return designs + [(f"your own {at}", designs[0][1]) for at in (1, 2, 3)]
 
 
-def _test_words(test: str, start: Start) -> str:
-    return "t, pair named in advance" if test == "t" else f"{test} among {start.systems} systems"
-
-
-def _design(search: Search, start: Start, variance: float, test: str) -> dict[str, float]:
-    """Return the inputs of a search; the level of one of many pairs is computed here, as no spreadsheet can."""
-    level = start.alpha if test in ("", "t") else _level(start, variance, test)
-    known = {"variance": variance, "level": level}
-    return {word: known[word] if word in known else getattr(start, word) for word, _ in search.inputs}
-
-
-def _level(start: Start, variance: float, test: str) -> float:
-    """The level of one pair with the number of topics that the design requires."""
-    topics = size(_planned(start, variance, test), Goal("difference", start.difference, start.power)).topics
-    return float(pair_level(test, start.alpha, start.systems, topics))
-
-
-def _planned(start: Start, variance: float, test: str) -> Design:
-    return Design(systems=start.systems, test=test, alpha=start.alpha, spread=Sd.of_variance(variance))
+def _design(lookup: Lookup, start: Start, variance: float) -> dict[str, float]:
+    return {word: variance if word == "variance" else getattr(start, word) for word, _ in lookup.inputs}
 
 
 def _tests_table(starts: Sequence[Start]) -> Table:
@@ -369,50 +213,116 @@ def _tests_table(starts: Sequence[Start]) -> Table:
     )
     rows = []
     for start in starts:
-        sd = (2 * start.variances["residual"][0]) ** 0.5
+        spread = Sd.of_variance(start.variances["residual"][0])
         for test in PLANNED_TEST_TITLES:
             among = None if test == "t" else start.systems
-            planned = _planned(start, start.variances["residual"][0], test)
+            planned = Design(systems=start.systems, test=test, alpha=start.alpha, spread=spread)
             row = size(planned, Goal("difference", start.difference, start.power)).to_dict()[0]
-            given = (start.measure, test, among, start.difference, sd, start.alpha, start.power)
+            given = (start.measure, test, among, start.difference, row["sd"], start.alpha, start.power)
             rows.append((*given, row["topics"], row["achieved_power"]))
     title = "Computed by cranfield, not by formulas: topics to detect a difference of two systems that share topics"
     return Table(columns, rows, title)
 
 
-def _designs(sheets: _Sheets, search: Search, designs: Sequence[tuple[str, Mapping[str, float]]]) -> None:
-    """Write the sheet of designs, and the sheet with the search."""
-    front, back = sheets.add(f"Topics ({search.name})"), sheets.add(f"Search ({search.name})")
-    words = [word for word, _ in search.inputs]
-    value_title = search.columns[-1][1]
-    heads = [
-        "scores",
-        *(title for _, title in search.inputs),
-        "topics n",
-        f"{value_title} with n",
-        f"{value_title} with n−1",
-    ]
-    front.write_string(0, 0, search.title, sheets.format["title"])
-    front.write_string(1, 0, "Change the yellow cells: n is recomputed.")
-    _heads(sheets, front, 3, heads)
+def _designs(
+    sheets: _Sheets, lookup: Lookup, table: TopicTable, designs: Sequence[tuple[str, Mapping[str, float]]]
+) -> None:
+    """Write the sheet of designs, and the sheet with the table that n is looked up in."""
+    front, back = sheets.add(f"Topics ({lookup.name})"), sheets.add(f"Table ({lookup.name})")
+    inputs, count = lookup.inputs, len(lookup.inputs)
+    front.write_string(0, 0, f"{lookup.title}, α = {table.alpha:g}", sheets.format["title"])
+    front.write_string(1, 0, "Change the yellow cells: n is looked up anew.")
+    _heads(sheets, front, 3, ["scores", *(title for _, title in inputs), "topics n", "2σ²/goal²", "column", "row"])
     front.set_column(0, 0, 30)
-    front.set_column(1, len(heads) - 1, 14)
+    front.set_column(1, count + 4, 14)
     front.freeze_panes(4, 1)
-    back.write_string(0, 0, "Search for n: powers of two are added to a number known to be too small.")
-    _heads(sheets, back, 2, ["scores", "step", "n tried", *(title for _, title, _ in search.columns), "too small"])
-    back.set_column(0, 0, 30)
-    back.set_column(1, len(search.columns) + 3, 14)
-    back.freeze_panes(3, 2)
-    for at, (name, design) in enumerate(designs):
-        row, top = 4 + at, 3 + at * (STEPS + 3)
+    place = _topic_table(sheets, back, table)
+    for row, (name, design) in enumerate(designs, start=4):
         front.write_string(row, 0, _text(name))
-        for column, word in enumerate(words, start=1):
+        for column, (word, _) in enumerate(inputs, start=1):
             look = "whole input" if word == "systems" else "input"
             front.write_number(row, column, design[word], sheets.format[look])
-            _validate(front, row, column, word)
-        sources = {word: f"'{front.name}'!{_cell(row, column, fixed=True)}" for column, word in enumerate(words, 1)}
-        _search(sheets, back, search, top, name, design, sources)
-        _answers(sheets, front, back, search, row, top, design)
+            front.data_validation(row, column, row, column, _rule(word, table))
+        _answer(sheets, front, row, lookup, table, place, design)
+
+
+def _rule(word: str, table: TopicTable) -> dict[str, Any]:
+    """What may be written into a cell."""
+    choices = {"systems": table.systems, "power": table.powers}
+    if word in choices:
+        return {"validate": "list", "source": list(choices[word])}
+    return {"validate": "decimal", "criteria": ">", "value": 0}
+
+
+FIRST_ROW = 4
+"""Of the numbers on the sheet of a table, below its heads: systems, power, and the sum of both, which is looked for."""
+
+
+def _topic_table(sheets: _Sheets, sheet: Any, table: TopicTable) -> dict[str, str]:
+    """Write the table; return what its parts are called in a formula."""
+    sheet.write_string(0, 0, "Computed by cranfield: the largest 2σ²/goal² for which n topics are enough.")
+    for row, head in enumerate(("systems m", "power 1−β", "m + power"), start=1):
+        sheet.write_string(row, 0, head, sheets.format["head"])
+    columns = [(m, power) for m in table.systems for power in table.powers]
+    for column, (m, power) in enumerate(columns, start=1):
+        for row, number in enumerate((m, power, m + power), start=1):
+            sheet.write_number(row, column, number, sheets.format["number head"])
+    for row, topics in enumerate(table.topics, start=FIRST_ROW):
+        sheet.write_number(row, 0, topics, sheets.format["count"])
+    for column, ratios in enumerate((each for several in table.ratios for each in several), start=1):
+        sheet.write_column(FIRST_ROW, column, ratios)
+    sheet.freeze_panes(FIRST_ROW, 1)
+    last = FIRST_ROW + len(table.topics) - 1
+    corners = {"keys": (3, 1, 3, len(columns)), "n": (FIRST_ROW, 0, last, 0), "all": (FIRST_ROW, 1, last, len(columns))}
+    return {name: f"'{sheet.name}'!{_area(*corner)}" for name, corner in corners.items()}
+
+
+def _answer(
+    sheets: _Sheets,
+    sheet: Any,
+    row: int,
+    lookup: Lookup,
+    table: TopicTable,
+    place: Mapping[str, str],
+    design: Mapping[str, float],
+) -> None:
+    """Write n and how it is found: the column and the row of the table, and a line to the row below."""
+    words = [word for word, _ in lookup.inputs]
+    names = [*words, "topics", "ratio", "column", "row"]
+    cells = {**place, **{name: _cell(row, at) for at, name in enumerate(names, start=1)}, "goal": _cell(row, 1)}
+    cells |= {"count": str(len(table.topics)), "most": f"more than {table.topics[-1]:,}"}
+    formulas = {
+        "topics": (NEEDED, "result"),
+        "ratio": ("2*{variance}/{goal}^2", "value"),
+        "column": ("MATCH({systems}+{power},{keys},0)" if "systems" in words else "1", "count"),
+        "row": (FOUND, "count"),
+    }
+    saved = _saved(lookup, table, design)
+    for name, (formula, look) in formulas.items():
+        value = cells["most"] if saved[name] is None else saved[name]
+        sheet.write_formula(row, names.index(name) + 1, f"={formula.format(**cells)}", sheets.format[look], value)
+
+
+def _saved(lookup: Lookup, table: TopicTable, design: Mapping[str, float]) -> dict[str, float | None]:
+    """The numbers that the formulas are saved with, for programs that do not recompute."""
+    systems, power = int(design.get("systems", table.systems[0])), design.get("power", table.powers[0])
+    m, p = table.systems.index(systems), table.powers.index(power)
+    ratio = 2 * design["variance"] / design[lookup.goal] ** 2
+    return {
+        "topics": table.needed(systems=systems, power=power, ratio=ratio),
+        "ratio": ratio,
+        "column": m * len(table.powers) + p + 1,
+        "row": min(bisect_right(table.ratios[m][p], ratio), len(table.topics) - 1),
+    }
+
+
+# The row before: 0 where the first is enough already.
+FOUND = "IF({ratio}<INDEX({all},1,{column}),0,MIN({count}-1,MATCH({ratio},INDEX({all},0,{column}),1)))"
+_LINE = (
+    "INDEX({n},{row})+({ratio}-INDEX({all},{row},{column}))/(INDEX({all},{row}+1,{column})-INDEX({all},{row},{column}))"
+    "*(INDEX({n},{row}+1)-INDEX({n},{row}))"
+)
+NEEDED = f'IF({{ratio}}>INDEX({{all}},{{count}},{{column}}),"{{most}}",IF({{row}}=0,INDEX({{n}},1),ROUNDUP({_LINE},0)))'
 
 
 def _heads(sheets: _Sheets, sheet: Any, row: int, heads: Sequence[str], kinds: Sequence[str] | None = None) -> None:
@@ -422,86 +332,16 @@ def _heads(sheets: _Sheets, sheet: Any, row: int, heads: Sequence[str], kinds: S
         sheet.write_string(row, column, _text(head), sheets.format["head" if text else "number head"])
 
 
-def _validate(sheet: Any, row: int, column: int, word: str) -> None:
-    """Add validation rules for the inputs."""
-    if word == "systems":
-        rule = {"validate": "integer", "criteria": "between", "minimum": 2, "maximum": 10_000}
-    elif word in ("alpha", "level", "power"):
-        rule = {"validate": "decimal", "criteria": "between", "minimum": 1e-9, "maximum": 1 - 1e-9}
-    else:
-        rule = {"validate": "decimal", "criteria": ">", "value": 0}
-    sheet.data_validation(row, column, row, column, rule)
-
-
-def _search(
-    sheets: _Sheets,
-    back: Any,
-    search: Search,
-    top: int,
-    name: str,
-    design: Mapping[str, float],
-    sources: Mapping[str, str],
-) -> None:
-    """Write one row per step, then rows at n and n − 1. Cells also hold values, for programs that do not recompute."""
-    steps = search_steps(search, design)
-    last = 3 + len(search.columns)
-    for step, (tried, known) in enumerate(steps):
-        row = top + step
-        before = _cell(row - 1, last) if step else "1"
-        _line(sheets, back, search, row, f"{before}+{2 ** (STEPS - 1 - step)}", tried, design, sources)
-        cells = {**sources, search.value: _cell(row, last - 1)}
-        formula = f"=IF({search.reached.format(**cells)},{before},{_cell(row, 2)})"
-        back.write_formula(row, last, formula, sheets.format["count"], known)
-        back.write_string(row, 0, _text(name))
-        back.write_number(row, 1, step + 1)
-    found, known = _cell(top + STEPS - 1, last), steps[-1][1]
-    for row, word, formula, topics in (
-        (top + STEPS, "n", f"{found}+1", known + 1),
-        (top + STEPS + 1, "n − 1", f"MAX(2,{found})", max(2, known)),
-    ):
-        back.write_string(row, 0, _text(name))
-        back.write_string(row, 1, word)
-        _line(sheets, back, search, row, formula, topics, design, sources)
-
-
-def _line(
-    sheets: _Sheets,
-    back: Any,
-    search: Search,
-    row: int,
-    topics_formula: str,
-    topics: int,
-    design: Mapping[str, float],
-    sources: Mapping[str, str],
-) -> None:
-    back.write_formula(row, 2, f"={topics_formula}", sheets.format["count"], topics)
-    words = {word: _cell(row, column) for column, (word, _, _) in enumerate(search.columns, start=3)}
-    cells = {**sources, **words, "topics": _cell(row, 2)}
-    numbers = search.values(topics, design)
-    for column, (word, _, formula) in enumerate(search.columns, start=3):
-        back.write_formula(row, column, f"={formula.format(**cells)}", sheets.format["value"], numbers[word])
-
-
-def _answers(
-    sheets: _Sheets, front: Any, back: Any, search: Search, row: int, top: int, design: Mapping[str, float]
-) -> None:
-    """Write n, and the values with n and with n − 1 topics."""
-    topics = search_steps(search, design)[-1][1] + 1
-    column, value = len(search.inputs) + 1, 2 + len(search.columns)
-    place = f"'{back.name}'!{_cell(top + STEPS, 2)}"
-    shown = topics if topics <= MOST else f"more than {MOST:,}"
-    formula = f'=IF({place}>{MOST},"more than {MOST:,}",{place})'
-    front.write_formula(row, column, formula, sheets.format["result"], shown)
-    for at, n in ((0, topics), (1, max(2, topics - 1))):
-        number = search.values(n, design)[search.value]
-        source = f"='{back.name}'!{_cell(top + STEPS + at, value)}"
-        front.write_formula(row, column + 1 + at, source, sheets.format["value"], number)
-
-
-def _cell(row: int, column: int, *, fixed: bool = False) -> str:
+def _cell(row: int, column: int) -> str:
     from xlsxwriter.utility import xl_rowcol_to_cell
 
-    return str(xl_rowcol_to_cell(row, column, row_abs=fixed, col_abs=fixed))
+    return str(xl_rowcol_to_cell(row, column))
+
+
+def _area(first_row: int, first_column: int, last_row: int, last_column: int) -> str:
+    from xlsxwriter.utility import xl_range_abs
+
+    return str(xl_range_abs(first_row, first_column, last_row, last_column))
 
 
 def _tables(report: Report) -> Iterator[tuple[str, list[Table]]]:

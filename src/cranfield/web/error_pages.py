@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError, RequestError, speak
+from cranfield.errors import CranfieldError, RequestError, say_as_share, speak
 from cranfield.web.forms import PAGE_TITLES
 from cranfield.web.guard import BodyError
 from cranfield.web.page import render
@@ -86,7 +86,7 @@ def from_validation(errors: list[Any]) -> Fault:
     if first["type"] == "missing":
         return Fault(f"`{name}` is missing", fix=f"Fill in `{name}`.")
     given = str(first["input"])[:60]
-    fix = "The decimal separator is a point: 0.05." if COMMA.fullmatch(given) else ""
+    fix = "The decimal separator is a point: 0.05." if COMMA.fullmatch(given) else say_as_share(given)
     return Fault(f"`{name}` must be {_wanted(first)}, not «{given}»", fix=fix)
 
 

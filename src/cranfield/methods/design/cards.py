@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cranfield.errors import Caution, NoEffectError, RequestError
+from cranfield.errors import Caution, NoEffectError, RequestError, say_as_share
 from cranfield.methods.design.formulas import SHARED, Design
 from cranfield.methods.design.goals import DEFAULT_DIFFERENCE, SIZED_GOALS, Goal, Scale, check_scale, default_difference
 from cranfield.methods.design.inputs import broadcast, whole
@@ -456,7 +456,7 @@ def parse_gate(text: str) -> Gate:
         except ValueError:
             mark = ""
         if not mark or name not in ("difference", "power"):
-            raise RequestError(f"the gate «{text}» is not understood", fix=example)
+            raise RequestError(f"the gate «{text}» is not understood", fix=say_as_share(value) or example)
     if "difference" not in numbers:
         raise RequestError("a gate needs a difference", fix=example)
     return Gate(numbers["difference"], numbers.get("power", 0.8), test)

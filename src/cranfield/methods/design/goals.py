@@ -205,7 +205,7 @@ def check_scale(kind: str, values: Sequence[float], sds: Sequence[float], scale:
     if scale is not None and largest > scale.span * (2 if kind == "width" else 1):
         raise RequestError(
             f"a {_word(kind)} of {largest:g} is larger than {scale.source} ({scale.lowest:g} to {scale.highest:g})",
-            fix=_meant(kind, largest, scale.span),
+            fix=likely_meant(kind, largest, scale.span),
         )
     usual = max((sd for sd in sds if math.isfinite(sd)), default=math.inf)
     if largest > FAR * usual:
@@ -214,7 +214,7 @@ def check_scale(kind: str, values: Sequence[float], sds: Sequence[float], scale:
                 "goal-out-of-scale",
                 f"a {_word(kind)} of {largest:g} is {largest / usual:,.0f} times the standard deviation {usual:g}: two "
                 "topics or three show it, and the scale of the two numbers is hardly the same",
-                _meant(kind, largest, 1.0),
+                likely_meant(kind, largest, 1.0),
             ),
         )
     return ()
@@ -224,7 +224,7 @@ FAR = 5.0
 """Standard deviations beyond which a goal is probably on another scale."""
 
 
-def _meant(kind: str, value: float, span: float) -> str:
+def likely_meant(kind: str, value: float, span: float) -> str:
     """What was likely meant: a percentage of the range."""
     if value >= 1 and value <= 100:
         return f"If {value:g} is a percentage of the range, write `{kind}={value * span / 100:g}`."
@@ -236,8 +236,9 @@ def _word(kind: str) -> str:
 
 
 def claim(kind: str, method: Any, row: Any) -> str:
-    """The part of a sentence after «n topics»: what a goal promises with the numbers of a row."""
+    """The part of a sentence after «n topics»: what a goal promises with the numbers of a row; text stays as it is."""
     words = {name: f"{value:g}" for name, value in row.items() if isinstance(value, int | float)}
+    words |= {name: value for name, value in row.items() if isinstance(value, str)}
     words["difference"] = f"a difference of {words.get('difference')}"
     if "effect_size" in row:
         words["difference"] = f"an effect size d_z of {words['effect_size']}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, say_as_share
 from cranfield.methods.design.goals import GOALS
 from cranfield.types import Array
 
@@ -57,7 +57,8 @@ def _range(piece: str, name: str, most: int) -> list[float]:
     except InvalidOperation:
         raise RequestError(
             f"`{name}` cannot be «{piece}»",
-            fix="Write a number, a list such as 0.01,0.05, or a range from:to:step such as 10:100:10.",
+            fix=say_as_share(piece)
+            or "Write a number, a list such as 0.01,0.05, or a range from:to:step such as 10:100:10.",
         ) from None
     if not all(map(_is_usual, numbers)):
         raise RequestError(f"`{name}` cannot be «{piece[:40]}»", fix="Numbers from 1e-100 to 1e100 are taken.")

@@ -14,6 +14,7 @@ from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.methods.design import Design, Sd, size
 from cranfield.methods.design.goals import Goal as DesignGoal
+from cranfield.methods.design.goals import likely_meant
 from cranfield.methods.design.inputs import broadcast, parse_grid
 from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential.boundaries import SPENDING
@@ -78,7 +79,7 @@ class Goal:
         if self.difference >= self.highest or self.difference >= -self.lowest:
             raise RequestError(
                 f"a difference of {self.difference:g} is not within {self.lowest:g} and {self.highest:g}",
-                fix="Name a smaller difference, or wider bounds.",
+                fix=f"Name a smaller difference, or wider bounds. {likely_meant('difference', self.difference, 1.0)}",
             )
 
     def to_dict(self) -> dict[str, Any]:
