@@ -238,7 +238,7 @@ def _tables(board: Board) -> list[Table]:
         "rank_upper": ("worst rank", "count"),
         "may_be_best": ("may be best", "yes"),
         **({"letters": ("letters", "text")} if has_short_letters(board.comparison) else {}),
-        **({"first_share": ("first in resamples", "percent")} if len(board.comparison.top_group) == 1 else {}),
+        **({"first_share": ("first in resamples", "percent")} if _shows_first_share(board) else {}),
         **({"tasks": (f"{board.kind_of_tasks}s", "count")} if board.missing else {}),
     }
     rows = _rows(board)
@@ -246,6 +246,11 @@ def _tables(board: Board) -> list[Table]:
     caption = f"{board.measure}: {_tasks(board)}, α = {board.alpha:g}{left}"
     table = _table(words, rows[:SHOWN], f"{caption}{', CSV and JSON have all' if left else ''}")
     return of_measure(board.measure, [replace(table, caption=caption), *tables_beside(board)])
+
+
+def _shows_first_share(board: Board) -> bool:
+    """Where one system alone may be the best, and no score is missing."""
+    return len(board.comparison.top_group) == 1 and not board.missing
 
 
 def tables_beside(board: Board) -> list[Table]:

@@ -84,7 +84,8 @@ class Board:
         or, where asked for, that all pairs leave all systems together. They hold approximately where differences are
         skewed or tasks few.
     first_share
-        Share of resamples of the tasks in which the system is first; ties share. It is no probability.
+        Share of resamples of the tasks in which the system is first; ties share. It is no probability. nan where scores
+        are missing: the model's scores in their place do not vary from resample to resample as others would.
     tasks_of
         How many tasks each system has.
     comparison
@@ -220,8 +221,7 @@ def make_board(
     comparison = _compared(scores, tested, scores.design.shares @ fitted, resamples, seed, progress)
     place = {system: at for at, system in enumerate(scores.systems)}
     order = np.array([place[system] for system in comparison.systems])
-    values, fitted = scores.oriented[:, order], fitted[:, order]
-    means = scores.design.shares @ fitted
+    values, means = scores.oriented[:, order], scores.design.shares @ fitted[:, order]
     there = np.isfinite(values).astype(np.int64)
     position = 1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1)
     lower, upper = comparison.ranks(ranks)
@@ -236,7 +236,7 @@ def make_board(
         ranks=position,
         rank_lower=np.minimum(lower, position),  # where cells are missing, means may order otherwise than pairs
         rank_upper=np.maximum(upper, position),
-        first_share=_first_shares(fitted, scores.design, resamples or RESAMPLES, seed),
+        first_share=_first_shares(values, scores.design, resamples or RESAMPLES, seed),
         tasks=scores.tasks,
         weights=scores.weights,
         tasks_of=np.isfinite(task_scores).sum(axis=0),
@@ -353,20 +353,22 @@ class _Additive:
         return np.asarray(means)
 
 
-def _first_shares(fitted: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
+def _first_shares(values: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
     """How often each system is first, if clusters are drawn with replacement within strata; ties share."""
+    if np.isnan(values).any():
+        return np.full(values.shape[1], np.nan)
     rng = generator(seed, "leaderboard", "best")
-    share, step = np.zeros(fitted.shape[1]), max(1, _BLOCK // max(fitted.shape))
+    share, step = np.zeros(values.shape[1]), max(1, _BLOCK // max(values.shape))
     for start in range(0, resamples, step):
-        means = _resampled_means(fitted, design, min(step, resamples - start), rng)
+        means = _resampled_means(values, design, min(step, resamples - start), rng)
         first = means >= means.max(axis=1, keepdims=True) - _SAME
         share += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
     return share / resamples
 
 
-def _resampled_means(fitted: Array, design: TopicDesign, draws: int, rng: np.random.Generator) -> Array:
+def _resampled_means(values: Array, design: TopicDesign, draws: int, rng: np.random.Generator) -> Array:
     """Draws × systems."""
-    means = np.zeros((draws, fitted.shape[1]))
+    means = np.zeros((draws, values.shape[1]))
     for stratum in np.unique(design.strata):
         rows = np.flatnonzero(design.strata == stratum)
         clusters = np.unique(design.clusters[rows], return_inverse=True)[1]
@@ -374,7 +376,7 @@ def _resampled_means(fitted: Array, design: TopicDesign, draws: int, rng: np.ran
         counts = rng.multinomial(units, np.full(units, 1 / units), size=draws)[:, clusters] * design.shares[rows]
         whole = counts.sum(axis=1, keepdims=True)  # clusters differ in size, strata keep their share
         scale = np.divide(design.shares[rows].sum(), whole, out=np.zeros_like(whole), where=whole > 0)
-        means += (counts * scale) @ fitted[rows]
+        means += (counts * scale) @ values[rows]
     return means
 
 
