@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution
-from cranfield.methods.contrasts.audits import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.contrasts.comparing import compare, pair_p_values
 from cranfield.methods.contrasts.kernels import set_sums
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
@@ -32,6 +31,7 @@ from cranfield.methods.reliability.topic_samples import (
     tasks,
 )
 from cranfield.methods.sharding.model_tests import tukey
+from cranfield.methods.sharding.replication import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.variance.components import Summands
 from cranfield.runtime.compiled import WORTH_LOADING
 from cranfield.runtime.random import Seed, generator, sequence
