@@ -15,8 +15,9 @@ from cranfield.errors import Caution, RequestError, there_are, visible
 from cranfield.methods.contrasts.clusters import RobustPairs, design_of
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import covered
-from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
+from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing
 from cranfield.methods.contrasts.estimates import GREATER, Estimator
+from cranfield.methods.contrasts.pair_tests import decide
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, rounding
 from cranfield.methods.contrasts.repeats import flip_shares, repeat_sd
@@ -178,19 +179,6 @@ def check_gated_test(test: str | None) -> None:
         )
 
 
-def gate_verdicts(
-    estimator: Estimator, *, margin: float, test: str, correct: str, alpha: float, drawing: Drawing
-) -> Verdicts:
-    """Which contrasts are shown to be above −margin, with the lower ends of their one-sided intervals."""
-    asked: dict[str, Any] = {"alpha": alpha, "shows": GREATER, "margin": margin}
-    estimate = estimator.fit()
-    if test == "bootstrap":
-        return by_bootstrap(estimator, estimate, correct=correct, drawing=drawing, **asked)
-    if test == "max-t":
-        return by_max_t(estimator, estimate, drawing=drawing, **asked)
-    return by_student(estimate, correct=correct, **asked)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GateScores:
     """What gates are decided from: the scores of systems, topics × systems, and how their contrasts are estimated.
@@ -338,9 +326,7 @@ def _verdicts(
     low = comparison.lower_is_better
     sign = -1.0 if low else 1.0
     estimator = scores.estimator(contrasts)
-    tested = gate_verdicts(estimator, margin=gate.shift, **asked)
-    found = estimator.fit()
-    test = asked["test"] if asked["test"] in GATED_TESTS else "t"
+    tested, found = decide(estimator, shows=GREATER, margin=gate.shift, **asked), estimator.fit()
     for at, (candidate, baseline) in enumerate(pairs):
         unvarying = "equal" if equal[at] else "" if found.standard_error[at] > 0 else "constant"
         yield GateVerdict(
@@ -359,7 +345,7 @@ def _verdicts(
             p_adjusted=float("nan") if unvarying else float(tested.p_adjusted[at]),
             correct=asked["correct"],
             confidence=1 - tested.level,
-            test=test + scores.note,
+            test=asked["test"] + scores.note,
             topics=len(scores.scores),
             passed=(not gate.is_better) if unvarying == "equal" else bool(tested.shown[at]),
             lower_is_better=low,
