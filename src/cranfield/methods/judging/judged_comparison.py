@@ -183,7 +183,7 @@ def gate_labels(
     gated = GateScores(
         systems=labels.systems,
         scores=scores.human,
-        estimator=lambda contrasts: judged_estimator(scores, contrasts, estimator),
+        estimator=lambda contrasts: judged_estimator(scores, contrasts, estimator, is_gated=True),
         shares=np.full(scores.topics, 1 / scores.topics),
         note="" if estimator == "human" else f" with a judge ({estimator})",
     )
