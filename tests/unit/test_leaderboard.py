@@ -292,7 +292,7 @@ def test_pairs_are_compared_on_the_tasks_that_both_have() -> None:
         both = np.isfinite(values[:, a]) & np.isfinite(values[:, b])
         oracle = stats.ttest_rel(values[both, a], values[both, b])
         assert found.p_value[at] == pytest.approx(oracle.pvalue, rel=1e-9)
-        assert board.shared[found.first[at], found.second[at]] == both.sum()
+        assert found.wins[at] + found.ties[at] + found.losses[at] == both.sum()
     assert "missing-cells" in [each.slug for each in board.warnings]
 
 

@@ -90,8 +90,6 @@ class Board:
         How many tasks each system has.
     comparison
         Every pair, with the differences, intervals and p.
-    shared
-        Systems × systems: the number of tasks that both have.
     without
         What the first place is without each task.
     task_scores
@@ -100,7 +98,7 @@ class Board:
         ``none``, or ``z`` where scores are standardised within each task or topic.
     topics
         On a board of several collections, which stand in ``tasks``: the number of topics of each. Topics are then the
-        sample: they are resampled within collections, and ``shared`` counts them.
+        sample, and are resampled within collections.
     effects
         On such a board, the differences of pairs combined over collections.
     """
@@ -116,7 +114,6 @@ class Board:
     weights: Array
     tasks_of: Array
     comparison: Comparison
-    shared: Array
     without: tuple[TaskEffect, ...]
     friedman: Friedman | None
     missing: int
@@ -241,7 +238,6 @@ def make_board(
         weights=scores.weights,
         tasks_of=np.isfinite(task_scores).sum(axis=0),
         comparison=comparison,
-        shared=there.T @ there,
         without=tuple(_without_each(additive, scores)),
         friedman=None if has_groups else _friedman(values, alpha),
         missing=int((there == 0).sum()),
@@ -255,7 +251,7 @@ def make_board(
         effects=tuple(effects),
         warnings=(
             *comparison.warnings,
-            *_cautions(comparison, there.T @ there, there),
+            *_cautions(comparison, there),
             *_skewed(scores),
             *scores.cautions(),
             *left_out(len(pairs) - len(effects)),
@@ -432,7 +428,7 @@ def _friedman(values: Array, alpha: float) -> Friedman | None:
     )
 
 
-def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[Caution]:
+def _cautions(comparison: Comparison, there: Array) -> Iterator[Caution]:
     if comparison.correct in ("bh", "by", "none") and comparison.test not in FAMILY and len(comparison.pairs) > 1:
         yield Caution(
             "ranks-apart",
@@ -441,8 +437,8 @@ def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[C
         )
     missing = int((there == 0).sum())
     if missing:
-        pairs = all_pairs(len(shared))
-        counts = shared[pairs.first, pairs.second]
+        pairs = all_pairs(there.shape[1])
+        counts = (there.T @ there)[pairs.first, pairs.second]
         alone = int((counts < FEWEST_SHARED).sum())
         few = f"; {alone:,} pairs share fewer than {FEWEST_SHARED} and are not tested" if alone else ""
         yield Caution(

@@ -26,7 +26,7 @@ from cranfield.methods.contrasts.estimates import GREATER, TWO_SIDED, WITHIN, Es
 from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide, estimator_of
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs
-from cranfield.methods.contrasts.tested_pairs import HolmT, PairedFacts, decided_pairs, named_facts, pairs_by_holm
+from cranfield.methods.contrasts.tested_pairs import HolmT, PairedFacts, TestedPairs, decided_pairs, named_facts
 from cranfield.methods.contrasts.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS, UnpairedMeans
 from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
@@ -321,7 +321,7 @@ def _on_demand(scores: Matrix, names: tuple[str, ...], options: Options) -> dict
     return {
         "means": pairs.means,
         "intervals": _intervals(pairs, float("nan"), options.alpha),
-        "pairs": pairs_by_holm(decided),
+        "pairs": TestedPairs(len(names), None, decided, PairedFacts(pairs), decided.matrix),
         "interval": f"{covered(decided.level)} (level of Holm's last step)",
         "resamples": None,
         "warnings": [nothing, None if nothing else constant_differences(every, names, constant.first, constant.second)],

@@ -257,8 +257,8 @@ def _with_flips(
     decided = list(verdicts)
     sd = repeat_sd(scores.scores[:, [scores.systems.index(name) for name in dict.fromkeys(repeats)]])
     estimate = scores.estimator(contrasts).fit()
-    found = flip_shares(estimate, contrasts, sd=sd, shares=scores.shares, correct=decided[0].correct, **asked)
-    for verdict, share, error in zip(decided, found.share.tolist(), found.error.tolist(), strict=True):
+    shares, errors = flip_shares(estimate, contrasts, sd=sd, shares=scores.shares, correct=decided[0].correct, **asked)
+    for verdict, share, error in zip(decided, shares.tolist(), errors.tolist(), strict=True):
         known = {} if verdict.unvarying else {"flip_share": share, "flip_error": error}
         yield replace(verdict, repeat_sd=sd, **known)
 

@@ -8,7 +8,7 @@ accordingly; its standard error, which has the noise of one run in any case, is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,18 +20,6 @@ from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array
 
 DRAWS = 10_000
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FlipShares:
-    """The share of repetitions with another verdict for every contrast, with its Monte Carlo error."""
-
-    share: Array
-    draws: int
-
-    @property
-    def error(self) -> Array:
-        return np.asarray(np.sqrt(self.share * (1 - self.share) / self.draws))
 
 
 def repeat_sd(scores: Array) -> float:
@@ -63,8 +51,10 @@ def flip_shares(
     alpha: float,
     draws: int = DRAWS,
     seed: Seed = 1,
-) -> FlipShares:
-    """Run all systems of some contrasts again, and decide one-sided t tests anew.
+) -> tuple[Array, Array]:
+    """The share of repetitions with another verdict for every contrast, and its Monte Carlo error.
+
+    All systems of the contrasts are run again, and one-sided t tests decided anew.
 
     Parameters
     ----------
@@ -81,4 +71,5 @@ def flip_shares(
     decided = correction(correct)
     now = decided(estimate.p(GREATER, margin)) <= alpha
     then = decided(again.p(GREATER, margin)) <= alpha
-    return FlipShares(share=(now != then).mean(axis=0), draws=draws)
+    share = (now != then).mean(axis=0)
+    return share, np.sqrt(share * (1 - share) / draws)
