@@ -13,9 +13,9 @@ from cranfield.cli.app import app
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.decisions import by_student
 from cranfield.methods.contrasts.estimates import GREATER
+from cranfield.methods.contrasts.gates import flip_shares, repeat_sd
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts
-from cranfield.methods.contrasts.repeats import flip_shares, repeat_sd
 from cranfield.types import Array
 from sizes import sized
 
