@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from cranfield import read_scores
 from cranfield.methods.contrasts.decisions import Drawing
-from cranfield.methods.contrasts.gates import gate_verdicts
+from cranfield.methods.contrasts.estimates import GREATER
+from cranfield.methods.contrasts.pair_tests import decide
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import against
 from cranfield.methods.design import Design, Goal, solve
@@ -59,7 +60,7 @@ def passing(gaps: Array, margin: float, test: str, seed: Seed) -> float:
     topics, count = gaps.shape
     pairs = Pairs(np.column_stack([gaps, np.zeros(topics)]), against(count + 1, [count]))
     drawing = Drawing(resamples=RESAMPLES, seed=seed)
-    found = gate_verdicts(pairs, margin=margin, test=test, correct="none", alpha=ALPHA, drawing=drawing)
+    found = decide(pairs, test, correct="none", alpha=ALPHA, drawing=drawing, shows=GREATER, margin=margin)
     return float(found.shown.mean())
 
 

@@ -32,7 +32,7 @@ from cranfield.methods.judging import (
     estimate_pairs,
     favour,
 )
-from cranfield.methods.judging.estimators import ESTIMATORS, Moments
+from cranfield.methods.judging.estimators import ESTIMATORS, Moments, gated
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores.evaluation import score_collection
 from cranfield.stats.tails import t_critical
@@ -133,6 +133,7 @@ def gate_errors(human: Array, judge: Array, *, topics: int, judged: int, draws: 
         count += 2 * int(known.sum())
         for name in GATED:
             found = ESTIMATORS[name](moments)
+            found = found if name == "human" else gated(found)
             for sign in (1, -1):
                 worse = replace(found, value=sign * (found.value - truth) - MARGIN)
                 passed[name] += int((worse.p(GREATER, MARGIN) <= ALPHA)[known].sum())

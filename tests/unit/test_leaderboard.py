@@ -292,8 +292,23 @@ def test_pairs_are_compared_on_the_tasks_that_both_have() -> None:
         both = np.isfinite(values[:, a]) & np.isfinite(values[:, b])
         oracle = stats.ttest_rel(values[both, a], values[both, b])
         assert found.p_value[at] == pytest.approx(oracle.pvalue, rel=1e-9)
-        assert board.shared[found.first[at], found.second[at]] == both.sum()
+        assert found.wins[at] + found.ties[at] + found.losses[at] == both.sum()
     assert "missing-cells" in [each.slug for each in board.warnings]
+
+
+def test_a_system_with_few_tasks_is_not_first_with_certainty() -> None:
+    """It leads on all its tasks: resamples of what a model fills in for the others would always have it first."""
+    values = simulated(1, tasks=60)
+    values[:, 0] += 0.6
+    values[6:, 0] = np.nan
+    found = cf.leaderboard(table(values))
+    board, shown = found.boards["AP"], found.to_dict()
+    assert (board.systems[0], board.tasks_of[0], board.comparison.top_group) == ("s0", 6, ("s0",))
+    assert np.isnan(board.first_share).all()
+    assert {row["first_share"] for row in shown["rows"]} == {None}
+    assert "first in resamples" not in repr(found)
+    complete = cf.leaderboard(table(np.where(np.isnan(values), 0.0, values)))
+    assert sum(row["first_share"] for row in complete.to_dict()["rows"]) == pytest.approx(1)
 
 
 def test_max_t_with_few_missing_scores_is_nearly_that_of_all_scores() -> None:

@@ -19,7 +19,7 @@ from cranfield import RequestError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.formats.scores import column_lines, format_scores
 from cranfield.formats.text import read_bytes
-from cranfield.methods.contrasts import comparing, comparison, pair_tests, paired, resampling, tested_pairs
+from cranfield.methods.contrasts import comparing, comparison, paired, resampling, tested_pairs
 from cranfield.methods.contrasts.comparing import ALL_TESTS, compare
 from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.contrasts.corrections import holm
@@ -168,7 +168,6 @@ def test_places_of_pairs_are_those_of_numpy() -> None:
 def test_pairs_are_tested_in_blocks_as_together(test: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(drawn("ties", 14, 5))
     together = compare(table, test=test, resamples=resamples_for(test))
-    monkeypatch.setattr(pair_tests, "_TOGETHER", 0)
     monkeypatch.setattr(paired, "_BLOCK", 150)
     monkeypatch.setattr(resampling, "BLOCK", 150)
     said: list[tuple[int, int]] = []

@@ -211,7 +211,7 @@ def test_comparing_names_the_remedy_for_replicates() -> None:
 
 
 def test_a_halving_is_counted_both_ways() -> None:
-    from cranfield.methods.contrasts.audits import replication_of
+    from cranfield.methods.sharding.replication import replication_of
 
     sign = np.array([1, 1, 1, -1, 1, 1])
     other_sign = np.array([1, 1, -1, 1, 0, -1])

@@ -268,8 +268,7 @@ def _demands(gate: Names, *, baseline: Names, test: str | None, repeats: Names) 
     """The gates as they were understood, before any data is read."""
     if not gate:
         return []
-    from cranfield.methods.contrasts.gates import check_gated_test, parse_margin_gate
-    from cranfield.methods.contrasts.repeats import check_repeats
+    from cranfield.methods.contrasts.gates import check_gated_test, check_repeats, parse_margin_gate
 
     if not baseline:
         raise RequestError(

@@ -86,14 +86,13 @@ class Board:
         or, where asked for, that all pairs leave all systems together. They hold approximately where differences are
         skewed or tasks few.
     first_share
-        Share of resamples of the tasks in which the system is first; ties share. It is no probability, and nan where
-        several systems may be the best and no number of resamples is given.
+        Share of resamples of the tasks in which the system is first; ties share. It is no probability. nan where
+        several systems may be the best and no number of resamples is given, and where scores are missing: the model's
+        scores in their place do not vary from resample to resample as others would.
     tasks_of
         How many tasks each system has.
     comparison
         Every pair, with the differences, intervals and p.
-    shared
-        Systems × systems: the number of tasks that both have.
     without
         What the first place is without each task.
     task_scores
@@ -102,7 +101,7 @@ class Board:
         ``none``, or ``z`` where scores are standardised within each task or topic.
     topics
         On a board of several collections, which stand in ``tasks``: the number of topics of each. Topics are then the
-        sample: they are resampled within collections, and ``shared`` counts them.
+        sample, and are resampled within collections.
     effects
         On such a board, the differences of pairs combined over collections.
     """
@@ -118,7 +117,6 @@ class Board:
     weights: Array
     tasks_of: Array
     comparison: Comparison
-    shared: Array
     without: tuple[TaskEffect, ...]
     friedman: Friedman | None
     missing: int
@@ -223,12 +221,12 @@ def make_board(
     comparison = _compared(scores, tested, scores.design.shares @ fitted, resamples, seed, progress)
     place = {system: at for at, system in enumerate(scores.systems)}
     order = np.array([place[system] for system in comparison.systems])
-    values, fitted = scores.oriented[:, order], fitted[:, order]
-    means = scores.design.shares @ fitted
+    values, means = scores.oriented[:, order], scores.design.shares @ fitted[:, order]
     there = np.isfinite(values).astype(np.int64)
     position = 1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1)
     lower, upper = comparison.ranks(ranks)
-    drawn = resamples or (_draws(len(fitted)) if len(comparison.top_group) == 1 else 0)
+    drawn = resamples or (_draws(len(values)) if len(comparison.top_group) == 1 else 0)
+    drawn = drawn if there.all() else 0
     task_scores = _task_means(values, scores.of_task, len(scores.tasks))
     sign, has_groups = -1 if scores.lower_is_better else 1, scores.design.has_clusters or scores.design.has_strata
     pairs = combined_pairs(comparison.systems, baseline) if scores.topics else []
@@ -240,12 +238,11 @@ def make_board(
         ranks=position,
         rank_lower=np.minimum(lower, position),  # where cells are missing, means may order otherwise than pairs
         rank_upper=np.maximum(upper, position),
-        first_share=_first_shares(fitted, scores.design, drawn, seed),
+        first_share=_first_shares(values, scores.design, drawn, seed),
         tasks=scores.tasks,
         weights=scores.weights,
         tasks_of=np.isfinite(task_scores).sum(axis=0),
         comparison=comparison,
-        shared=there.T @ there,
         without=tuple(_without_each(additive, scores)),
         friedman=None if has_groups else _friedman(values, alpha),
         missing=int((there == 0).sum()),
@@ -259,7 +256,7 @@ def make_board(
         effects=tuple(effects),
         warnings=(
             *comparison.warnings,
-            *_cautions(comparison, there.T @ there, there),
+            *_cautions(comparison, there),
             *_skewed(scores),
             *scores.cautions(),
             *left_out(len(pairs) - len(effects)),
@@ -367,42 +364,31 @@ def _draws(tasks: int) -> int:
     return min(RESAMPLES, max(FEWEST_DRAWN, MOST_DRAWN // tasks))
 
 
-def _first_shares(fitted: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
+def _first_shares(values: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
     """How often each system is first, if clusters are drawn with replacement within strata; ties share."""
     if not resamples:
-        return np.full(fitted.shape[1], np.nan)
-    rng, strata = generator(seed, "leaderboard", "best"), list(_strata(design))
-    share, step = np.zeros(fitted.shape[1]), max(1, _BLOCK // max(fitted.shape))
+        return np.full(values.shape[1], np.nan)
+    rng = generator(seed, "leaderboard", "best")
+    share, step = np.zeros(values.shape[1]), max(1, _BLOCK // max(values.shape))
     for start in range(0, resamples, step):
-        draws = min(step, resamples - start)
-        means = np.sum([each.resampled_means(fitted, draws, rng) for each in strata], axis=0)
+        means = _resampled_means(values, design, min(step, resamples - start), rng)
         first = means >= means.max(axis=1, keepdims=True) - _SAME
         share += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
     return share / resamples
 
 
-@dataclass(frozen=True, eq=False)
-class _Stratum:
-    """Rows of one stratum, the cluster of each, which are drawn together, and their shares of the mean."""
-
-    rows: Array
-    clusters: Array
-    shares: Array
-
-    def resampled_means(self, fitted: Array, draws: int, rng: np.random.Generator) -> Array:
-        """What the stratum adds to the means: draws × systems."""
-        units = int(self.clusters.max()) + 1
-        drawn = rng.multinomial(units, np.full(units, 1 / units), size=draws)
-        counts = drawn[:, self.clusters] * self.shares
-        whole = counts.sum(axis=1, keepdims=True)  # clusters differ in size, strata keep their share
-        scale = np.divide(self.shares.sum(), whole, out=np.zeros_like(whole), where=whole > 0)
-        return np.asarray((counts * scale) @ fitted[self.rows])
-
-
-def _strata(design: TopicDesign) -> Iterator[_Stratum]:
+def _resampled_means(values: Array, design: TopicDesign, draws: int, rng: np.random.Generator) -> Array:
+    """Draws × systems."""
+    means = np.zeros((draws, values.shape[1]))
     for stratum in np.unique(design.strata):
         rows = np.flatnonzero(design.strata == stratum)
-        yield _Stratum(rows, np.unique(design.clusters[rows], return_inverse=True)[1], design.shares[rows])
+        clusters = np.unique(design.clusters[rows], return_inverse=True)[1]
+        units = int(clusters.max()) + 1
+        counts = rng.multinomial(units, np.full(units, 1 / units), size=draws)[:, clusters] * design.shares[rows]
+        whole = counts.sum(axis=1, keepdims=True)  # clusters differ in size, strata keep their share
+        scale = np.divide(design.shares[rows].sum(), whole, out=np.zeros_like(whole), where=whole > 0)
+        means += (counts * scale) @ values[rows]
+    return means
 
 
 def _without_each(additive: _Additive, scores: Scores) -> Iterator[TaskEffect]:
@@ -470,7 +456,7 @@ def _rank_sums(values: Array) -> tuple[Array, int]:
     return sums, int((counts**3 - counts).sum())
 
 
-def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[Caution]:
+def _cautions(comparison: Comparison, there: Array) -> Iterator[Caution]:
     if comparison.correct in ("bh", "by", "none") and comparison.test not in FAMILY and len(comparison.pairs) > 1:
         yield Caution(
             "ranks-apart",
@@ -479,8 +465,8 @@ def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[C
         )
     missing = int((there == 0).sum())
     if missing:
-        pairs = all_pairs(len(shared))
-        counts = shared[pairs.first, pairs.second]
+        pairs = all_pairs(there.shape[1])
+        counts = (there.T @ there)[pairs.first, pairs.second]
         alone = int((counts < FEWEST_SHARED).sum())
         few = f"; {alone:,} pairs share fewer than {FEWEST_SHARED} and are not tested" if alone else ""
         yield Caution(

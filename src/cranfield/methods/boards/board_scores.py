@@ -1,4 +1,4 @@
-"""The scores that a board is made of: tasks of one table, or topics of several collections."""
+"""The scores that a board is made of: tasks of one table, or topics of several collections, and their scales."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError, there_are
-from cranfield.methods.boards.scales import scale_caution, standardised
 from cranfield.methods.contrasts.clusters import TopicDesign, design_of
 from cranfield.scores import ScoreTable
 from cranfield.scores.selection import REMEDY
 from cranfield.types import Array
+
+MOST_RATIO = 5.0
+"""Of the sds over systems of two tasks or collections; above it, one of them decides the means."""
+_FEWEST_SYSTEMS = 3  # the sd of two scores is mostly chance
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,10 +55,29 @@ class Scores:
         return () if self.part is None else tuple(np.bincount(self.part, minlength=len(self.tasks)).tolist())
 
     def cautions(self) -> Iterator[Caution]:
-        """That tasks or collections are on different scales, where nothing was said about it."""
-        caution = scale_caution(self.values, self.tasks, self.part) if self.standardise is None else None
-        if caution is not None:
-            yield caution
+        """That the sds over systems differ too much between tasks or collections, where nothing was said about it.
+
+        Of tasks the largest is compared with the lower quartile, so that a single task on which all systems are alike
+        is no reason for a warning; of collections with the smallest.
+        """
+        if self.standardise is not None or len(self.systems) < _FEWEST_SYSTEMS:
+            return
+        squares = np.square(spreads(self.values))
+        if self.part is None:
+            kind, sds = "task", np.sqrt(squares)
+            low, against = float(np.quantile(sds, 0.25)), "a quarter of the tasks have at most"
+        else:
+            kind, sds = "collection", np.sqrt(np.bincount(self.part, squares) / np.bincount(self.part))
+            low, against = float(sds.min()), f"{self.tasks[int(sds.argmin())]} has"
+        high = float(sds.max())
+        if high > MOST_RATIO * low:
+            yield Caution(
+                "scales-differ",
+                f"the scores of {kind}s are on different scales, so that few {kind}s decide the means: over systems "
+                f"{self.tasks[int(sds.argmax())]} has an sd of {high:.3g}, and {against} {low:.3g}",
+                'Choose with `standardise`: "z" standardises within each task or topic, "none" leaves scores as they '
+                "are.",
+            )
 
     def check(self) -> None:
         """Refuse rows and systems without any score, and parts that share no row."""
@@ -185,3 +207,37 @@ def task_weights(tasks: Sequence[str], given: Mapping[str, float] | None, kind: 
     if not (np.isfinite(weight).all() and (weight >= 0).all()) or np.count_nonzero(weight) < 2:
         raise RequestError("weights are numbers of 0 or more, two of them above 0", fix="Leave out others.")
     return weight
+
+
+def standardised(values: Array) -> Array:
+    """Scores minus their mean over the systems of a row, in units of their sd there; 0 in a row without a spread.
+
+    Parameters
+    ----------
+    values
+        Topics or tasks × systems; nan where there is no score.
+
+    References
+    ----------
+    - W. Webber, A. Moffat and J. Zobel, "Score standardization for inter-collection comparison of retrieval systems",
+      SIGIR 2008, 51–58.
+
+    Examples
+    --------
+    >>> standardised(np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0], [5.0, 5.0, 5.0]])).tolist()
+    [[-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+    centred = values - np.nanmean(values, axis=1, keepdims=True)
+    spread = spreads(values)[:, np.newaxis]
+    flat = np.where(np.isnan(values), np.nan, 0.0)
+    return np.asarray(np.divide(centred, spread, out=flat, where=spread > 0))
+
+
+def spreads(values: Array) -> Array:
+    """The sd over systems of each row; 0 where rounding leaves nothing else, or for fewer than two scores."""
+    there = np.isfinite(values)
+    counts = np.maximum(there.sum(axis=1), 1)
+    means = np.where(there, values, 0.0).sum(axis=1) / counts
+    squares = np.where(there, np.square(values - means[:, np.newaxis]), 0.0).sum(axis=1)
+    found = np.sqrt(squares / np.maximum(counts - 1, 1))
+    return np.where(found > 1e-12 * np.maximum(np.abs(means), 1e-300), found, 0.0)

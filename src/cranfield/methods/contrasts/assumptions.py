@@ -13,28 +13,6 @@ from cranfield.methods.variance.components import products, system_effects
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
 from cranfield.types import Array
 
-MOST_RESAMPLES = 10_000_000  # that can be asked for
-
-
-def too_few_resamples(resamples: int, pairs: int, alpha: float) -> Caution | None:
-    """Warn if the smallest possible p of B resamples, 1 / (B + 1), is not significant for one of all pairs.
-
-    >>> print(too_few_resamples(10_000, 8_256, 0.05).fix)
-    Ask for 165,119 resamples or more, or use a test that needs none: `test="t"`.
-    """
-    least = 1 / (resamples + 1)
-    if pairs * least <= alpha:
-        return None
-    enough, needed = math.ceil(round(pairs / alpha, 6)) - 1, math.ceil(round(pairs * least / alpha, 6))
-    left = f": over {pairs:,} pairs Benjamini and Hochberg leave none significant unless {needed:,} have that p"
-    left = left if needed <= pairs else ": no pair can be significant"
-    return Caution(
-        "too-few-resamples",
-        f"{resamples:,} resamples give no p below {least:.1g}{left}",
-        (f"Ask for {enough:,} resamples or more, or use" if enough <= MOST_RESAMPLES else "Use")
-        + ' a test that needs none: `test="t"`.',
-    )
-
 
 def too_few_topics(topics: int, pairs: int, correct: str, alpha: float) -> Caution | None:
     """Warn if the smallest possible p of a sign test, 2 / 2ⁿ, is not significant."""

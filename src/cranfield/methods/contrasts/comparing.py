@@ -21,12 +21,12 @@ from cranfield.methods.contrasts.assumptions import (
 from cranfield.methods.contrasts.clusters import RobustPairs, TopicDesign, check_robust_test, design_of
 from cranfield.methods.contrasts.comparison import Comparison, TopicScores
 from cranfield.methods.contrasts.corrections import correction, covered
-from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
-from cranfield.methods.contrasts.estimates import GREATER, TWO_SIDED, WITHIN, Estimate
-from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide
+from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_student
+from cranfield.methods.contrasts.estimates import GREATER, TWO_SIDED, WITHIN, Estimate, Estimator
+from cranfield.methods.contrasts.pair_tests import FAMILY, ONE_THRESHOLD, RESAMPLED, decide, estimator_of
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, all_pairs, chosen_pairs
-from cranfield.methods.contrasts.tested_pairs import HolmT, PairedFacts, decided_pairs, named_facts, pairs_by_holm
+from cranfield.methods.contrasts.tested_pairs import HolmT, PairedFacts, TestedPairs, decided_pairs, named_facts
 from cranfield.methods.contrasts.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS, UnpairedMeans
 from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
@@ -210,6 +210,11 @@ class Options:
         has_one_test = not any(self.margins.values()) and self.shows == TWO_SIDED
         return has_one_test and self.test == "t" and self.correct == "holm" and pairs > MOST_PAIRS
 
+    def decide(self, estimator: Estimator | UnpairedMeans) -> Verdicts:
+        """The verdicts of the test."""
+        asked: dict[str, Any] = {"correct": self.correct, "alpha": self.alpha, "shows": self.shows}
+        return decide(estimator, self.test, drawing=self.drawing, **asked)
+
     def shown(self, estimate: Estimate) -> dict[str, Verdicts | None]:
         """What the margins show, by each pair's own standard error; nothing where none is named."""
         kinds = {"equivalence": WITHIN, "non_inferiority": GREATER}
@@ -274,10 +279,7 @@ def _turned(found: Comparison) -> Comparison:
 
 def _held(pairs: Pairs, names: tuple[str, ...], options: Options) -> dict[str, Any]:
     """What a comparison has of pairs that are tested and kept one by one."""
-    test = options.test
-    levels: dict[str, Any] = {"alpha": options.alpha, "drawing": options.drawing}
-    found = decide(pairs, test, correct=options.correct, shows=options.shows, **levels)
-    estimate = pairs.fit()
+    test, found, estimate = options.test, options.decide(pairs), pairs.fit()
     facts: Any = PairedFacts(pairs)
     if pairs.are_few:
         facts = named_facts(pairs.effect_size, pairs.wins, pairs.approximate)
@@ -294,19 +296,19 @@ def _held(pairs: Pairs, names: tuple[str, ...], options: Options) -> dict[str, A
         "intervals": _intervals(pairs, half_width, options.alpha),
         "pairs": tested,
         "interval": found.interval,
-        "resamples": options.drawing.resamples if test == "tukey-permutation" else found.resamples,
-        "bootstrap_ends": _bootstrapped_means(pairs, **levels) if test == "bootstrap" else None,
+        "resamples": found.resamples,
+        "bootstrap_ends": _bootstrapped_means(pairs, options) if test == "bootstrap" else None,
         "warnings": _cautions(pairs, names, options),
         **options.shown(estimate),
     }
 
 
-def _bootstrapped_means(pairs: Pairs, **levels: Any) -> tuple[Array, Array]:
+def _bootstrapped_means(pairs: Pairs, options: Options) -> tuple[Array, Array]:
     """Ends of the intervals of single means: those of contrasts with a system that has 0 everywhere."""
     scores = np.column_stack([pairs.held, np.zeros(pairs.topics)])
     zero = scores.shape[1] - 1
     own = Pairs(scores, Contrasts(np.arange(zero), np.full(zero, zero)))
-    found = by_bootstrap(own, own.fit(), correct="none", **levels)
+    found = replace(options, correct="none", shows=TWO_SIDED).decide(own)
     return np.where(own.sd > 0, found.lower, own.difference), np.where(own.sd > 0, found.upper, own.difference)
 
 
@@ -319,7 +321,7 @@ def _on_demand(scores: Matrix, names: tuple[str, ...], options: Options) -> dict
     return {
         "means": pairs.means,
         "intervals": _intervals(pairs, float("nan"), options.alpha),
-        "pairs": pairs_by_holm(decided),
+        "pairs": TestedPairs(len(names), None, decided, PairedFacts(pairs), decided.matrix),
         "interval": f"{covered(decided.level)} (level of Holm's last step)",
         "resamples": None,
         "warnings": [nothing, None if nothing else constant_differences(every, names, constant.first, constant.second)],
@@ -328,11 +330,7 @@ def _on_demand(scores: Matrix, names: tuple[str, ...], options: Options) -> dict
 
 def robust_comparison(robust: RobustPairs, names: tuple[str, ...], options: Options) -> dict[str, Any]:
     """The same by t with robust standard errors, or where topics are independent and count the same by max-t."""
-    estimate = robust.fit()
-    if options.test == "max-t":
-        found = by_max_t(robust, estimate, alpha=options.alpha, drawing=options.drawing)
-    else:
-        found = by_student(estimate, correct=options.correct, alpha=options.alpha, shows=options.shows)
+    found, estimate = options.decide(robust), robust.fit()
     facts = named_facts(robust.effect_size, robust.wins)
     tested = decided_pairs(robust.contrasts, len(names), estimate, found, facts=facts)
     return {
@@ -391,11 +389,7 @@ def compare_incomplete(
 
 def _unpaired(unpaired: UnpairedMeans, names: tuple[str, ...], options: Options) -> dict[str, Any]:
     """The same of systems that had topics of their own."""
-    estimate = unpaired.fit()
-    if options.test == "tukey-kramer":
-        found = unpaired.tukey_kramer(options.alpha)
-    else:
-        found = by_student(estimate, correct=options.correct, alpha=options.alpha, shows=options.shows)
+    found, estimate = options.decide(unpaired), unpaired.fit()
     error = unpaired.pooled().standard_error if options.test == "tukey-kramer" else None
     facts = named_facts(unpaired.effect_size, unpaired.wins)
     tested = decided_pairs(unpaired.contrasts, len(names), estimate, found, facts=facts, standard_error=error)
@@ -434,8 +428,8 @@ def pair_p_values(
     check_test(test, correct)
     check_table(scores[:, :, np.newaxis])
     drawing = Drawing(resamples=resamples, seed=sequence(seed, "pairs", test))
-    pairs = Pairs(scores, all_pairs(scores.shape[1]))
-    return decide(pairs, test, correct=correct or "holm", alpha=alpha, drawing=drawing).p_adjusted
+    estimator = estimator_of(test, scores, all_pairs(scores.shape[1]))
+    return decide(estimator, test, correct=correct or "holm", alpha=alpha, drawing=drawing).p_adjusted
 
 
 def baseline_names(baseline: str | Sequence[str]) -> tuple[str, ...]:
@@ -498,11 +492,7 @@ def _check_size(pairs: int, options: Options) -> None:
 def _intervals(pairs: Pairs, half_width: float, alpha: float) -> Intervals:
     """The interval of the test, ANOVA's and the standard error's, around means."""
     n, m = pairs.scores.shape
-    # Of all pairs the mean variance is twice the residual, and is known already.
-    residual = (
-        float(np.square(pairs.sd).mean()) / 2 if len(pairs.contrasts) == pair_count(m) else pairs.squares.residual
-    )
-    within = ErrorTerm(residual, (m - 1) * (n - 1), n)
+    within = ErrorTerm(pairs.squares.residual, (m - 1) * (n - 1), n)
     reach = float(t_critical(alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
     return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha, sd=pairs.own_sd))
 

@@ -21,7 +21,6 @@ from cranfield.scores.frames import make_frame
 from cranfield.scores.quality import range_of
 from cranfield.scores.stored import Matrix, whole
 from cranfield.scores.table import averaging
-from cranfield.stats.pairs import pair_count
 from cranfield.stats.tails import effect_size_interval, wilson_ends
 from cranfield.types import Array
 
@@ -152,16 +151,6 @@ class Comparison:
     @property
     def significant_pairs(self) -> int:
         return self.pairs.significant_pairs
-
-    @property
-    def relative_difference(self) -> Array:
-        """The difference relative to the mean of the second system; nan if that is not above 0."""
-        return self._relative(self.difference, self.second)
-
-    def _relative(self, difference: Array, second: Array) -> Array:
-        base = self.means[second]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(base > 0, difference / base, np.nan)
 
     @cached_property
     def standing(self) -> Standing:
@@ -303,9 +292,7 @@ class Comparison:
     @property
     def listed_count(self) -> int:
         """The number of pairs that are listed."""
-        if len(self.pairs) <= LISTED_PAIRS or self.baselines:
-            return min(len(self.pairs), LISTED_PAIRS)
-        return pair_count(LISTED_SYSTEMS)
+        return len(self.listed)
 
     def to_frame(self, backend: str = "pandas", *, all_pairs: bool = False) -> Any:
         """Return the pairs that are ``listed``, or all of them, as a data frame."""
@@ -361,7 +348,9 @@ class _Rows:
 
     @property
     def _relative(self) -> Array:
-        return self.found._relative(self.pairs.difference, self.pairs.second)
+        """The differences relative to the means of the second systems; nan if those are not above 0."""
+        base = self.found.means[self.pairs.second]
+        return np.asarray(np.divide(self.pairs.difference, base, out=np.full(len(base), np.nan), where=base > 0))
 
     @property
     def _significant(self) -> Array:

@@ -14,13 +14,13 @@ import numpy as np
 from cranfield.errors import Caution, RequestError, there_are, visible
 from cranfield.methods.contrasts.clusters import RobustPairs, design_of
 from cranfield.methods.contrasts.comparison import Comparison
-from cranfield.methods.contrasts.corrections import covered
-from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, Verdicts, by_bootstrap, by_max_t, by_student
-from cranfield.methods.contrasts.estimates import GREATER, Estimator
+from cranfield.methods.contrasts.corrections import correction, covered
+from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing
+from cranfield.methods.contrasts.estimates import GREATER, Estimate, Estimator
+from cranfield.methods.contrasts.pair_tests import decide
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import Contrasts, rounding
-from cranfield.methods.contrasts.repeats import flip_shares, repeat_sd
-from cranfield.runtime.random import sequence
+from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import range_of
 from cranfield.scores.stored import ordered, whole
@@ -29,6 +29,7 @@ from cranfield.types import Array
 GATED_TESTS = ("t", "bootstrap", "max-t")
 FEW_CHANGED = 10  # topics with a difference, below which a mean of n differences is far from normal
 POWER = 0.8
+DRAWS = 10_000  # repetitions of a gate
 _SYNTAX = "Write no-worse=0.02 (in units of the measure), no-worse=2% (of the baseline's mean), or better."
 
 
@@ -178,19 +179,6 @@ def check_gated_test(test: str | None) -> None:
         )
 
 
-def gate_verdicts(
-    estimator: Estimator, *, margin: float, test: str, correct: str, alpha: float, drawing: Drawing
-) -> Verdicts:
-    """Which contrasts are shown to be above −margin, with the lower ends of their one-sided intervals."""
-    asked: dict[str, Any] = {"alpha": alpha, "shows": GREATER, "margin": margin}
-    estimate = estimator.fit()
-    if test == "bootstrap":
-        return by_bootstrap(estimator, estimate, correct=correct, drawing=drawing, **asked)
-    if test == "max-t":
-        return by_max_t(estimator, estimate, drawing=drawing, **asked)
-    return by_student(estimate, correct=correct, **asked)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GateScores:
     """What gates are decided from: the scores of systems, topics × systems, and how their contrasts are estimated.
@@ -269,8 +257,8 @@ def _with_flips(
     decided = list(verdicts)
     sd = repeat_sd(scores.scores[:, [scores.systems.index(name) for name in dict.fromkeys(repeats)]])
     estimate = scores.estimator(contrasts).fit()
-    found = flip_shares(estimate, contrasts, sd=sd, shares=scores.shares, correct=decided[0].correct, **asked)
-    for verdict, share, error in zip(decided, found.share.tolist(), found.error.tolist(), strict=True):
+    shares, errors = flip_shares(estimate, contrasts, sd=sd, shares=scores.shares, correct=decided[0].correct, **asked)
+    for verdict, share, error in zip(decided, shares.tolist(), errors.tolist(), strict=True):
         known = {} if verdict.unvarying else {"flip_share": share, "flip_error": error}
         yield replace(verdict, repeat_sd=sd, **known)
 
@@ -338,9 +326,7 @@ def _verdicts(
     low = comparison.lower_is_better
     sign = -1.0 if low else 1.0
     estimator = scores.estimator(contrasts)
-    tested = gate_verdicts(estimator, margin=gate.shift, **asked)
-    found = estimator.fit()
-    test = asked["test"] if asked["test"] in GATED_TESTS else "t"
+    tested, found = decide(estimator, shows=GREATER, margin=gate.shift, **asked), estimator.fit()
     for at, (candidate, baseline) in enumerate(pairs):
         unvarying = "equal" if equal[at] else "" if found.standard_error[at] > 0 else "constant"
         yield GateVerdict(
@@ -359,7 +345,7 @@ def _verdicts(
             p_adjusted=float("nan") if unvarying else float(tested.p_adjusted[at]),
             correct=asked["correct"],
             confidence=1 - tested.level,
-            test=test + scores.note,
+            test=asked["test"] + scores.note,
             topics=len(scores.scores),
             passed=(not gate.is_better) if unvarying == "equal" else bool(tested.shown[at]),
             lower_is_better=low,
@@ -379,3 +365,62 @@ def _cautions(pairs: Sequence[tuple[str, str]], differences: Array, tiny: float)
             "mean difference is far from normal, and a gate may pass more often than α says",
             "Look at these topics one by one, or add topics that the change concerns.",
         )
+
+
+# --- repeats of a system: an A/A check
+# A system that is run again has the scores of before and other noise, independent from topic to topic, so that scores
+# of two runs differ on a topic with the sd of differences between repeats. The mean difference of two systems moves
+# accordingly; its standard error, which has the noise of one run in any case, is kept.
+
+
+def repeat_sd(scores: Array) -> float:
+    """The sd of the differences between two repeats of one system on a topic; ``scores`` are topics × repeats.
+
+    >>> round(repeat_sd(np.array([[0.3, 0.5], [0.6, 0.4]])), 4)
+    0.2
+    """
+    return float(np.sqrt(2 * scores.var(axis=1, ddof=1).mean()))
+
+
+def check_repeats(systems: Sequence[str]) -> None:
+    """Refuse fewer than two repeats."""
+    if len(set(systems)) < 2:
+        raise RequestError(
+            "the noise between repeats of a system takes two repeats or more",
+            fix="Name each of them with `repeats`, such as base-1, base-2 and base-3.",
+        )
+
+
+def flip_shares(
+    estimate: Estimate,
+    contrasts: Contrasts,
+    *,
+    sd: float,
+    shares: Array,
+    margin: float,
+    correct: str,
+    alpha: float,
+    draws: int = DRAWS,
+    seed: Seed = 1,
+) -> tuple[Array, Array]:
+    """The share of repetitions with another verdict for every contrast, and its Monte Carlo error.
+
+    All systems of the contrasts are run again, and one-sided t tests decided anew.
+
+    Parameters
+    ----------
+    sd
+        That of differences between two repeats of a system, see `repeat_sd`.
+    shares
+        What every topic counts in a mean.
+    """
+    systems, places = np.unique(np.r_[contrasts.first, contrasts.second], return_inverse=True)
+    first, second = np.split(places, 2)
+    reach = sd * float(np.sqrt(np.square(shares).sum()))
+    moved = generator(seed, "repeats").normal(0.0, reach, (draws, len(systems)))
+    again = replace(estimate, value=estimate.value + Contrasts(first, second, contrasts.factor).of(moved))
+    decided = correction(correct)
+    now = decided(estimate.p(GREATER, margin)) <= alpha
+    then = decided(again.p(GREATER, margin)) <= alpha
+    share = (now != then).mean(axis=0)
+    return share, np.sqrt(share * (1 - share) / draws)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,13 @@ from cranfield.methods.contrasts.decisions import (
     draw_enough,
     simultaneous,
 )
-from cranfield.methods.contrasts.estimates import TWO_SIDED
+from cranfield.methods.contrasts.estimates import TWO_SIDED, Estimator
 from cranfield.methods.contrasts.paired import Pairs
+from cranfield.methods.contrasts.pairs import Contrasts
 from cranfield.methods.contrasts.rank_tests import RANK_TESTS
 from cranfield.methods.contrasts.resampling import Swapped, critical_value, resampled_p, shuffled_ranges
 from cranfield.methods.contrasts.tukey import by_range
-from cranfield.methods.contrasts.unpaired import UnpairedMeans
+from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS, UnpairedMeans
 from cranfield.stats.studentized import dunnett_critical, dunnett_tail
 from cranfield.stats.tails import TINY
 from cranfield.types import Array
@@ -29,30 +31,50 @@ from cranfield.types import Array
 FAMILY = ("max-t", "tukey", "dunnett", "tukey-permutation", "tukey-kramer")  # these control the family by themselves
 ONE_THRESHOLD = ("tukey", "tukey-permutation")  # one difference decides about all pairs
 RESAMPLED = ("max-t", "tukey-permutation", "bootstrap", "permutation")
-_TOGETHER = 64_000_000  # differences that are tested together; more are tested in blocks
+
+
+def estimator_of(test: str, scores: Array, contrasts: Contrasts) -> Pairs | UnpairedMeans:
+    """What a test of systems with independent topics estimates contrasts from."""
+    return UnpairedMeans(scores, contrasts) if test in UNPAIRED_TESTS else Pairs(scores, contrasts)
 
 
 def decide(
-    pairs: Pairs, test: str, *, correct: str = "holm", alpha: float, drawing: Drawing, shows: str = TWO_SIDED
+    estimator: Estimator | UnpairedMeans,
+    test: str,
+    *,
+    correct: str = "holm",
+    alpha: float,
+    drawing: Drawing,
+    shows: str = TWO_SIDED,
+    margin: float = 0.0,
 ) -> Verdicts:
-    """The verdicts of a test that ``check_test`` knows."""
+    """The verdicts of a test that ``check_test`` knows.
+
+    Student's t, the bootstrap and max-t take any estimator and what they are to show; the others are two-sided tests of
+    no difference on shared topics, or Tukey and Kramer's.
+    """
+    asked: dict[str, Any] = {"alpha": alpha, "shows": shows, "margin": margin}
+    if isinstance(estimator, UnpairedMeans):
+        if test == "tukey-kramer":
+            return estimator.tukey_kramer(alpha)
+        return by_student(estimator.fit(), correct=correct, **asked)
     if test == "max-t":
-        return by_max_t(pairs, pairs.fit(), alpha=alpha, shows=shows, drawing=drawing)
+        return by_max_t(estimator, estimator.fit(), drawing=drawing, **asked)
     if test == "bootstrap":
-        return by_bootstrap(pairs, pairs.fit(), correct=correct, alpha=alpha, shows=shows, drawing=drawing)
+        return by_bootstrap(estimator, estimator.fit(), correct=correct, drawing=drawing, **asked)
+    if test != "t" and isinstance(estimator, Pairs):
+        return _on_shared_topics(estimator, test, correct, alpha, drawing)
+    return by_student(estimator.fit(), correct=correct, **asked)
+
+
+def _on_shared_topics(pairs: Pairs, test: str, correct: str, alpha: float, drawing: Drawing) -> Verdicts:
+    """By one error term, or by ranks, signs and permutations of the pairs' differences."""
     if test == "dunnett":
         return _dunnett(pairs, alpha)
-    if test == "tukey-kramer":
-        return UnpairedMeans(pairs.held, pairs.contrasts).tukey_kramer(alpha)
-    if test == "unpaired":
-        return by_student(UnpairedMeans(pairs.held, pairs.contrasts).fit(), correct=correct, alpha=alpha, shows=shows)
     if test == "tukey":
         return by_range(pairs.pooled(pairs.squares.residual, _residual_df(pairs)), pairs.scores.shape[1], alpha)
     if test == "tukey-permutation":
         return _shuffled(pairs, alpha, drawing)
-    by_t = by_student(pairs.fit(), correct=correct, alpha=alpha, shows=shows)
-    if test == "t":
-        return by_t
     p_value, resamples = (
         _swapped(pairs, correct, alpha, drawing) if test == "permutation" else (_ranked(pairs, test), None)
     )
@@ -74,7 +96,7 @@ def _shuffled(pairs: Pairs, alpha: float, drawing: Drawing) -> Verdicts:
     estimate = pairs.pooled(pairs.squares.residual, 1.0)
     p_value, margin = resampled_p(ranges, estimate.value), critical_value(ranges, alpha)
     critical = np.divide(margin, estimate.standard_error, out=np.zeros_like(p_value), where=estimate.is_tested)
-    return simultaneous(estimate, p_value, p_value, critical, alpha)
+    return replace(simultaneous(estimate, p_value, p_value, critical, alpha), resamples=drawing.resamples)
 
 
 def _dunnett(pairs: Pairs, alpha: float) -> Verdicts:
@@ -106,10 +128,8 @@ def _swapped(pairs: Pairs, correct: str, alpha: float, drawing: Drawing) -> tupl
 
 
 def _ranked(pairs: Pairs, test: str) -> Array:
-    """p of a test of signs or ranks of every pair; many pairs are tested some at a time."""
+    """p of a test of signs or ranks of every pair, some pairs at a time."""
     count, run = len(pairs.contrasts), RANK_TESTS[test]
-    if count * pairs.topics <= _TOGETHER:
-        return run(pairs.contrasts.of(pairs.held))
     largest, p_value = _largest_difference(pairs), np.empty(count)
     for start in range(0, count, pairs.at_once):
         part = slice(start, start + pairs.at_once)

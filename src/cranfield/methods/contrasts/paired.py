@@ -71,8 +71,6 @@ class Pairs:
 
     @cached_property
     def means(self) -> Array:
-        if isinstance(self.scores, np.ndarray):
-            return np.asarray(self.scores.mean(axis=0))
         return system_means(self.scores)
 
     @cached_property

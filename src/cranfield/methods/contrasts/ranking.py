@@ -132,16 +132,11 @@ class Standing:
     rank_upper: Array
 
 
-def standing(matrix: PairwiseT, alpha: float, *, level: float | None = None) -> Standing:
-    """Find who may be the best, and ranks by two-sided tests.
-
-    Ranks are marginal (Holm's correction over each system's own pairs) or, given the two-sided ``level`` that decides
-    about all pairs together, simultaneous.
-    """
+def standing(matrix: PairwiseT, alpha: float) -> Standing:
+    """Find who may be the best, and ranks by two-sided tests of each system's own pairs, with Holm's correction."""
     m = matrix.systems
     may_be_best, better, worse = np.ones(m, bool), np.zeros(m, np.int64), np.zeros(m, np.int64)
-    levels = alpha / 2 / np.arange(m - 1, 0, -1)  # Holm's, by how many are rejected
-    steps = matrix.threshold(levels if level is None else np.full(m - 1, level / 2))
+    steps = matrix.threshold(alpha / 2 / np.arange(m - 1, 0, -1))  # Holm's, by how many are rejected
     best = float(matrix.threshold(np.array([alpha / (m - 1)]))[0])
     for rows, evidence in _both_ways(matrix):
         ahead, behind = evidence

@@ -108,14 +108,6 @@ class Exceeded:
     counts: Array
     largest: Array
 
-    @property
-    def p_value(self) -> Array:
-        """(b + 1) / (B + 1)."""
-        return np.asarray((self.counts + 1) / (len(self.largest) + 1))
-
-    def __add__(self, other: Exceeded) -> Exceeded:
-        return Exceeded(self.counts + other.counts, np.concatenate([self.largest, other.largest]))
-
 
 Streams = Sequence[tuple[int, int]]
 """Numbers of random streams, and how many resamples each gives: what a resample is depends on these alone."""

@@ -196,11 +196,6 @@ def decided_pairs(
     return TestedPairs(systems, contrasts, Held(columns, verdicts.alpha), rest, HeldT(estimate, systems))
 
 
-def pairs_by_holm(decided: HolmT) -> TestedPairs:
-    """All pairs of many systems by paired t with Holm's correction."""
-    return TestedPairs(decided.matrix.systems, None, decided, PairedFacts(decided.pairs), decided.matrix)
-
-
 @dataclass(frozen=True, eq=False)
 class HolmT:
     """Paired t of every pair with Holm's correction: the |t| of all pairs are kept in order, and nothing else."""

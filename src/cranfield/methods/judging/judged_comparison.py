@@ -17,8 +17,9 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError, there_are
 from cranfield.methods.contrasts.comparison import Comparison, LabelsUsed
-from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing, by_max_t, by_student
+from cranfield.methods.contrasts.decisions import RESAMPLES, Drawing
 from cranfield.methods.contrasts.gates import GateScores, GateVerdict, MarginGate, decide_gates
+from cranfield.methods.contrasts.pair_tests import decide
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import all_pairs, chosen_pairs
 from cranfield.methods.contrasts.tested_pairs import decided_pairs, named_facts
@@ -76,13 +77,10 @@ def compare_judged(
     contrasts = chosen_pairs(scores.systems, np.argsort(order)[list(baselines)].tolist())
     pairs = judged_estimator(ranked, contrasts, estimator)
     estimate, people = pairs.fit(), Pairs(ranked.human, contrasts)
-    correct = "none" if len(contrasts) == 1 else correct or "holm"
-    if test == "max-t":
-        correct, stream = "none", sequence(seed, "judges", "max-t", estimator)
-        drawing = Drawing(resamples=resamples or RESAMPLES, seed=stream, progress=progress)
-        verdicts = by_max_t(pairs, estimate, alpha=alpha, drawing=drawing)
-    else:
-        verdicts = by_student(estimate, correct=correct, alpha=alpha)
+    correct = "none" if test == "max-t" or len(contrasts) == 1 else correct or "holm"
+    stream = sequence(seed, "judges", "max-t", estimator)
+    drawing = Drawing(resamples=resamples or RESAMPLES, seed=stream, progress=progress)
+    verdicts = decide(pairs, test, correct=correct, alpha=alpha, drawing=drawing)
     lower, upper = own.interval(alpha)
     facts = named_facts(people.effect_size, people.wins, people.approximate)
     return Comparison(
@@ -185,7 +183,7 @@ def gate_labels(
     gated = GateScores(
         systems=labels.systems,
         scores=scores.human,
-        estimator=lambda contrasts: judged_estimator(scores, contrasts, estimator),
+        estimator=lambda contrasts: judged_estimator(scores, contrasts, estimator, is_gated=True),
         shares=np.full(scores.topics, 1 / scores.topics),
         note="" if estimator == "human" else f" with a judge ({estimator})",
     )

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution
-from cranfield.methods.contrasts.audits import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.contrasts.comparing import compare, pair_p_values
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.contrasts.pairs import rounding
@@ -30,6 +29,7 @@ from cranfield.methods.reliability.topic_samples import (
     set_means,
     tasks,
 )
+from cranfield.methods.sharding.replication import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.variance.components import residuals, system_effects
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import slices, spread

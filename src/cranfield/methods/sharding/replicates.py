@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.errors import RequestError
+from cranfield.errors import Caution, RequestError
 from cranfield.methods.contrasts.assumptions import check_table
 from cranfield.methods.contrasts.corrections import benjamini_hochberg
 from cranfield.runtime.random import Seed, generator
 from cranfield.stats.pairs import every_pair
 from cranfield.types import Array
+
+MOST_RESAMPLES = 10_000_000  # that can be asked for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,3 +111,23 @@ def _exceedances(moved: Array, means: Array) -> Array:
         # A hair below: pairs that never differ must not be lost to rounding.
         found.append((np.abs(moved[at] - moved[at + 1 :]) >= seen * (1 - 1e-12)).sum(axis=1))
     return np.concatenate(found)
+
+
+def too_few_resamples(resamples: int, pairs: int, alpha: float) -> Caution | None:
+    """Warn if the smallest possible p of B resamples, 1 / (B + 1), is not significant for one of all pairs.
+
+    >>> print(too_few_resamples(10_000, 8_256, 0.05).fix)
+    Ask for 165,119 resamples or more, or use a test that needs none: `test="t"`.
+    """
+    least = 1 / (resamples + 1)
+    if pairs * least <= alpha:
+        return None
+    enough, needed = math.ceil(round(pairs / alpha, 6)) - 1, math.ceil(round(pairs * least / alpha, 6))
+    left = f": over {pairs:,} pairs Benjamini and Hochberg leave none significant unless {needed:,} have that p"
+    left = left if needed <= pairs else ": no pair can be significant"
+    return Caution(
+        "too-few-resamples",
+        f"{resamples:,} resamples give no p below {least:.1g}{left}",
+        (f"Ask for {enough:,} resamples or more, or use" if enough <= MOST_RESAMPLES else "Use")
+        + ' a test that needs none: `test="t"`.',
+    )

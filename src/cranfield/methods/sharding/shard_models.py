@@ -12,8 +12,7 @@ from cranfield.collection import Collection, View
 from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.measures import Measure, parse_measure, parse_measures
 from cranfield.measures.declaration import relevant_grades
-from cranfield.methods.contrasts.assumptions import nothing_to_tell, too_few_resamples
-from cranfield.methods.contrasts.audits import PairVerdicts, Replication, replication
+from cranfield.methods.contrasts.assumptions import nothing_to_tell
 from cranfield.methods.contrasts.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.methods.sharding.anova import (
     MODELS,
@@ -27,7 +26,8 @@ from cranfield.methods.sharding.anova import (
     sampled_replicates,
 )
 from cranfield.methods.sharding.model_tests import Tukey, intervals_of, model_error, random_topic_error, tukey
-from cranfield.methods.sharding.replicates import BootstrapAnova, bootstrap_anova
+from cranfield.methods.sharding.replicates import BootstrapAnova, bootstrap_anova, too_few_resamples
+from cranfield.methods.sharding.replication import PairVerdicts, Replication, replication
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable
