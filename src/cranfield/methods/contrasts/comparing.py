@@ -492,9 +492,9 @@ def _check_size(pairs: int, options: Options) -> None:
 def _intervals(pairs: Pairs, half_width: float, alpha: float) -> Intervals:
     """The interval of the test, ANOVA's and the standard error's, around means."""
     n, m = pairs.scores.shape
-    within = ErrorTerm(pairs.squares.residual, (m - 1) * (n - 1), n)
-    reach = float(t_critical(alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
-    return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha, sd=pairs.own_sd))
+    error = ErrorTerm(pairs.squares.residual, (m - 1) * (n - 1), n)
+    own = standard_error_reach(pairs.scores, alpha=alpha, sd=pairs.own_sd)
+    return Intervals(half_width, error.reach(alpha), own)
 
 
 def _cautions(pairs: Pairs, names: tuple[str, ...], options: Options) -> list[Caution | None]:

@@ -31,6 +31,10 @@ class ErrorTerm:
     def standard_error(self) -> float:
         return float(np.sqrt(self.ms / self.count))
 
+    def reach(self, alpha: float) -> float:
+        """Half-width of ANOVA's interval around a mean."""
+        return float(t_critical(alpha / 2, self.df)) * self.standard_error  # FS19 Eq. 5
+
 
 def by_range(estimate: Estimate, systems: int, alpha: float) -> Verdicts:
     """All pairs of systems against the studentised range, by one variance: Tukey's test, and Tukey and Kramer's."""

@@ -26,7 +26,6 @@ from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
 MOST_CARDS = 1000
-_ROUNDING = 1e-18  # of the variance of scores: what is no larger is 0
 NONE = float("nan")
 Values = Sequence[float]
 
@@ -312,7 +311,7 @@ def cards_from_pilot(
     for measure in dict.fromkeys(each.measure for each in variances.estimates):
         chosen = variances.get(estimate or "residual", measure=measure)
         within = variances.get("within", measure=measure)
-        if chosen.difference_variance <= _ROUNDING * within.variance:
+        if chosen.difference_variance <= 1e-18 * within.variance:  # which is rounding
             what = f"the differences of {measure} do not vary over topics, so that no power can be computed"
             raise RequestError(what, fix="Check that the scores are those of different systems.")
         check_pilot(chosen.topics, insisted=small_pilot)

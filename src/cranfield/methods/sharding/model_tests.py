@@ -7,11 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.methods.contrasts.tukey import MOST_RANGE, ErrorTerm, Intervals, critical_range
+from cranfield.methods.contrasts.tukey import MOST_RANGE, ErrorTerm, Intervals, critical_range, standard_error_reach
 from cranfield.methods.sharding.anova import AnovaTable, Decomposition
 from cranfield.stats.pairs import every_pair
 from cranfield.stats.studentized import studentized_range_tail
-from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
 
@@ -81,18 +80,11 @@ def tukey(means: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Tukey:
 
 def intervals(scores: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Intervals:
     """Compute the intervals; two systems differ by Tukey's test exactly when their Tukey intervals do not overlap."""
-    flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
-    count = flat.shape[1]
     critical = critical_range(alpha, scores.shape[1], error.df)
-    spread = flat.std(axis=1, ddof=1) / np.sqrt(count)
-    return Intervals(
-        critical * error.standard_error / 2,  # FS19 Eq. 3
-        float(t_critical(alpha / 2, error.df)) * error.standard_error,  # FS19 Eq. 5
-        np.asarray(t_critical(alpha / 2, count - 1) * spread),  # FS19 Eq. 4
-    )
+    half_width = critical * error.standard_error / 2  # FS19 Eq. 3
+    return Intervals(half_width, error.reach(alpha), standard_error_reach(scores, alpha=alpha))
 
 
 def intervals_of(test: Tukey, standard_error: Array) -> Intervals:
     """The three intervals of a test that has been made, given those of the standard error, which models share."""
-    within = float(t_critical(test.alpha / 2, test.error.df)) * test.error.standard_error  # FS19 Eq. 5
-    return Intervals(test.margin / 2, within, standard_error)
+    return Intervals(test.margin / 2, test.error.reach(test.alpha), standard_error)
