@@ -263,7 +263,7 @@ class Part:
 
 
 PARTS = {
-    "charts": Part("drawing a chart", {"altair": "altair", "vl_convert": "vl-convert-python"}),
+    "charts": Part("a chart as PNG or PDF", {"vl_convert": "vl-convert-python"}),
     "workbook": Part("writing a workbook", {"xlsxwriter": "xlsxwriter"}),
     "web": Part("the web page", {"fastapi": "fastapi", "uvicorn": "uvicorn", "python_multipart": "python-multipart"}),
     "cluster": Part("running on a cluster", {"distributed": "distributed", "dask": "dask"}),

@@ -45,7 +45,7 @@ class Result:
         return rendering("output_formats").to_frame(self.document(), backend)
 
     def chart(self, kind: str | None = None) -> Any:
-        """An Altair chart; ``kind`` chooses one where there are several."""
+        """A chart, which notebooks show and ``save`` writes; ``kind`` chooses one where there are several."""
         return rendering("document").chart(self, kind)
 
     @property

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import cranfield
 from cranfield.errors import PARTS, missing_part
 
-PACKAGES = ("numpy", "scipy", "numba", "altair", "vl-convert-python", "polars")
+PACKAGES = ("numpy", "scipy", "numba", "vl-convert-python", "polars")
 
 
 def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import cranfield
+from chart_rules import marks
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.contrasts.audits import REASONS, audit
@@ -63,7 +64,7 @@ def test_the_unpaired_test_says_what_it_loses(scores: str) -> None:
 @pytest.mark.parametrize("extra", [[], ["--chart", "matrix"]])
 def test_compare_draws_intervals_or_the_matrix(scores: str, tmp_path: Path, extra: list[str]) -> None:
     path = tmp_path / "chart.svg"
-    assert run("compare", scores, "--plot", str(path), *extra).exit_code == 0
+    assert run("compare", scores, "-m", "AP", "--plot", str(path), *extra).exit_code == 0
     assert "cleverdon1" in path.read_text()
 
 
@@ -138,7 +139,14 @@ def test_several_measures_are_one_json_object(example: Path) -> None:
     assert [each["measure"] for each in found["comparisons"]] == ["AP", "P@10"]
     audited = answer("compare", *packed, "--audit", "--resamples", "200")
     assert {row["measure"] for row in audited["rows"]} <= {"AP", "P@10"}
-    assert "one measure" in refused("compare", *packed, "--plot", "chart.svg")
+
+
+def test_several_measures_have_a_chart_each(example: Path, tmp_path: Path) -> None:
+    packed = (str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-m", "AP", "-m", "P@10")
+    assert run("compare", *packed, "--plot", str(tmp_path / "x.svg")).exit_code == 0
+    drawn = {path.name: path.read_text() for path in tmp_path.glob("*.svg")}
+    assert set(drawn) == {"x-AP.svg", "x-P@10.svg"}
+    assert all(name.removeprefix("x-").removesuffix(".svg") in text for name, text in drawn.items())
 
 
 def test_one_measure_has_the_same_keys_in_the_list_and_beside_it(scores: str) -> None:
@@ -540,86 +548,31 @@ def test_teams_of_one_system_each_leave_nothing_out(scores: str) -> None:
     assert "one system only" in next(each["problem"] for each in found["warnings"] if each["kind"] == "best-per-team")
 
 
-def bars(chart: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the bars, or the areas, of a chart show."""
-    marks = [layer for layer in chart["layer"] if layer["mark"]["type"] in ("bar", "area")]
-    return [row for layer in marks for row in (layer.get("data") or chart["data"])["values"]]
-
-
 NEW = {"1": 0.5, "2": 0.4, "3": 0.9, "4": 0.1, "5": 0.3}
 OLD = {"1": 0.3, "2": 0.4, "3": 0.2, "4": 0.2, "5": 0.25}
 
 
 def test_differences_on_every_topic_are_drawn_by_size_with_their_counts() -> None:
     result = cranfield.compare({"new": NEW, "old": OLD})
-    chart = result.chart("topics").to_dict()
-    shown = [(row["topic"], round(row["difference"], 4), row["verdict"]) for row in bars(chart)]
-    assert shown == [
-        ("3", 0.7, "better"),
-        ("1", 0.2, "better"),
-        ("5", 0.05, "better"),
-        ("2", 0.0, "equal"),
-        ("4", -0.1, "worse"),
-    ]
+    chart = result.chart("topics")
+    (bars,) = marks(chart, "bars")
+    assert list(bars.says) == ["3; 0.7", "1; 0.2", "5; 0.05", "2; 0", "4; −0.1"]
+    assert chart.panels[0].title == "new − old"
+    assert chart.title == "new is better than old on 3 topics, worse on 1, equal on 1"
     pair = result.comparisons["score"].to_dict()[0]
-    said = " ".join(chart["title"]["subtitle"])
-    assert "new − old" in said
-    assert "better on 3 topics, worse on 1, equal on 1" in said
-    assert (
-        f"mean +0.1700 (dashed), 95 % interval [{pair['lower']:+.4f}, {pair['upper']:+.4f}]".replace("-", "−") in said
-    )
+    (reach,) = [mark for mark in marks(chart, "across") if mark.y2]
+    assert (reach.y, reach.y2) == ([pair["lower"]], [pair["upper"]])
 
 
-def test_a_low_score_is_the_better_topic_where_low_is_better() -> None:
-    chart = cranfield.compare({"new": NEW, "old": OLD}, lower_is_better=True).chart("topics").to_dict()
-    shown = [(row["topic"], round(row["difference"], 4), row["verdict"]) for row in bars(chart)]
-    assert shown[0] == ("3", -0.7, "better")  # old minus new
-    assert shown[-1] == ("4", 0.1, "worse")
-
-
-def test_candidates_have_a_panel_each_against_the_baseline(scores: str) -> None:
+def test_the_first_candidates_have_a_panel_each_against_the_baseline(scores: str) -> None:
     result = cranfield.compare(scores, baseline="aldgate1")
-    chart = result.chart("topics").to_dict()
-    found = result.comparisons["AP"]
-    best = [system for system in found.systems if system != "aldgate1"][:6]
-    assert [panel["title"]["text"] for panel in chart["concat"]] == [f"{system} − aldgate1" for system in best]
-    assert "the first 6 of 11 pairs" in str(chart["title"])
+    chart, found = result.chart("topics"), result.comparisons["AP"]
+    best = [system for system in found.systems if system != "aldgate1"][:2]
+    assert [panel.title for panel in chart.panels] == [f"{system} − aldgate1" for system in best]
+    assert "the first 2 of 11 pairs" in chart.subtitle
     table = cranfield.read_scores(scores)
-    gaps = table.of("AP")[:, table.systems.index(best[2])] - table.of("AP")[:, table.systems.index("aldgate1")]
-    shown = {row["topic"]: row["difference"] for row in bars(chart["concat"][2])}
-    assert shown == pytest.approx(dict(zip(table.topics, gaps.tolist(), strict=True)))
-
-
-def test_many_topics_are_an_area_with_both_ends() -> None:
-    rng = np.random.default_rng(4)
-    scores = {name: dict(zip(map(str, range(5000)), rng.random(5000).tolist(), strict=True)) for name in "ab"}
-    result = cranfield.compare(scores)
-    rows = bars(result.chart("topics").to_dict())
-    gaps = [scores["a"][topic] - scores["b"][topic] for topic in scores["a"]]
-    gaps = gaps if result.comparisons["score"].systems[0] == "a" else [-gap for gap in gaps]
-    assert len(rows) <= 800
-    assert (max(row["difference"] for row in rows), min(row["difference"] for row in rows)) == (max(gaps), min(gaps))
-    assert rows[0]["place"] == 1
-    assert rows[-1]["place"] == 5000
-
-
-def test_a_bar_of_the_critical_difference_chart_goes_on_where_its_group_does(scores: str) -> None:
-    from cranfield.rendering.charts import group_diagram
-
-    systems = [(f"s{at}", 1 - at / 100) for at in range(40)]
-    groups = [range(4), [2, 3, 5, *range(8, 36)]]
-    spec = group_diagram(systems, groups, axis="mean", title="", best_is_high=True).to_dict()
-    joined = [layer for layer in spec["layer"] if any("end" in row for row in layer["data"]["values"])]
-    drawn = {layer["mark"]["type"]: layer["data"]["values"] for layer in joined}
-    ends = [row["end"] for row in drawn["rule"]]
-    assert ends[0] == pytest.approx(0.97)
-    assert ends[1] < 0.71  # the last system that is drawn
-    lines = [row["line"] for row in drawn["rule"]]
-    dots = [round(100 * (1 - row["value"])) for row in drawn["point"] if row["line"] == lines[1]]
-    assert dots == [2, 3, 5, *range(8, 30)]  # a bar passes over systems that are not of its group
-    best_low = cranfield.compare(scores, lower_is_better=True).chart("critical-difference").to_dict()
-    scale = next(layer["encoding"]["x"]["scale"] for layer in best_low["layer"] if "x" in layer["encoding"])
-    assert scale["domain"][0] < scale["domain"][1]
+    gaps = table.of("AP")[:, table.systems.index(best[1])] - table.of("AP")[:, table.systems.index("aldgate1")]
+    assert list(marks(chart, "bars", 1)[0].y2) == pytest.approx(sorted(gaps.tolist(), reverse=True))
 
 
 def test_several_files_have_short_names(tmp_path: Path) -> None:

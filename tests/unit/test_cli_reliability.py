@@ -137,16 +137,12 @@ def test_sets_may_be_drawn_with_replacement_and_apart(scores: str) -> None:
 
 @pytest.mark.parametrize("chart", CHARTS)
 def test_charts_are_drawn(scores: str, tmp_path: Path, chart: str) -> None:
-    path = tmp_path / ("chart.svg" if chart == "all" else "chart.json")  # drawing all of them takes seconds
+    path = tmp_path / "chart.svg"
     result = run("reliability", scores, *FEW, "--plot", str(path), "--chart", chart)
     assert result.exit_code == 0, result.output
     drawn = path.read_text()
     assert "P@10" in drawn
-    if chart == "all":
-        assert "are significant on the other half too" in drawn
-    if chart in ("all", "swaps"):
-        assert "closed form, own topics" in drawn
-        assert "resampled" in drawn
+    assert chart != "swaps" or "dots: resampled" in drawn
 
 
 @pytest.mark.parametrize(
@@ -165,7 +161,7 @@ def test_charts_are_drawn(scores: str, tmp_path: Path, chart: str) -> None:
         (("--test", "tukey", "--correct", "holm"), "family"),
         (("--alpha", "0"), "alpha"),
         (("--alpha", "0.6"), "alpha"),
-        (("--plot", "x.pdf"), "picture"),
+        (("--plot", "x.gif"), "picture"),
         (("--plot", "x.svg", "--chart", "nope"), "chart"),
         (("-m", "nope"), "nope"),
     ],

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import cranfield
+from chart_rules import marks
 from cranfield.cli.app import app
 from cranfield.methods.names import PLANNED_TEST_TITLES
 from cranfield.scores.evaluation import score_collection
@@ -66,7 +67,7 @@ def test_size_takes_runs_and_qrels_in_place_of_scores(example: Path, scores: str
     assert answer(*runs)["rows"] == answer("size", scores, "-m", "AP", "--width", "0.1")["rows"]
 
 
-@pytest.mark.parametrize("ending", sized(["png", "html"], ["svg", "png", "html", "json"]))
+@pytest.mark.parametrize("ending", sized(["png", "html"], ["svg", "png", "html", "pdf"]))
 def test_size_draws_its_curve(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"curve.{ending}"
     grid = ("--systems", "10:100:30", "--min-range", "0.1,0.2", "--variance", "0.053", "--plot", str(path))
@@ -76,35 +77,34 @@ def test_size_draws_its_curve(ending: str, tmp_path: Path) -> None:
         width, height = struct.unpack(">II", data[16:24])
         assert width > 800
         assert height > 400
-    else:
+    elif ending != "pdf":
         assert b"number of topics n" in data
 
 
-def test_variance_draws_its_estimates(scores: str, tmp_path: Path) -> None:
-    path = tmp_path / "estimates.json"
-    rows = answer("variance", scores, "--plot", str(path))["rows"]
-    drawn = json.loads(path.read_text())["data"]["values"]
-    assert [(row["measure"], row["variance"]) for row in drawn] == [(row["measure"], row["variance"]) for row in rows]
-    refused = run("variance", scores, "--pairs", "--plot", str(path))
+def test_variance_draws_its_estimates(scores: str) -> None:
+    found = cranfield.variance(scores)
+    (drawn,) = marks(found.chart(), "dots")
+    assert drawn.x == [row["variance"] for row in found.to_dict()["rows"]]
+    refused = run("variance", scores, "--pairs", "--plot", "estimates.svg")
     assert isinstance(refused.exception, cranfield.CranfieldError)
     assert "estimates, not pairs" in str(refused.exception)
 
 
-def test_score_draws_the_spread_of_every_measure(example: Path, tmp_path: Path) -> None:
-    path = tmp_path / "spread.json"
-    command = ("score", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-m", "AP", "-m", "P@10")
-    assert run(*command, "--plot", str(path)).exit_code == 0
-    first, second = json.loads(path.read_text())["vconcat"]
-    assert "AP over topics" in json.dumps(first)
-    assert "P@10 over topics" in json.dumps(second)
-    rows = first["data"]["values"]
-    assert all(row["least"] <= row["quarter"] <= row["median"] <= row["three_quarters"] <= row["most"] for row in rows)
-    assert len(rows) == 12
+def test_score_draws_the_spread_of_every_measure(example: Path) -> None:
+    chart = cranfield.score(str(example / "runs"), qrels=str(example / "qrels.txt"), measure=["AP", "P@10"]).chart()
+    assert [panel.x.title for panel in chart.panels] == ["AP", "P@10"]
+    for at in (0, 1):
+        everything, middle = marks(chart, "spans", at)
+        (means,) = marks(chart, "dots", at)
+        ends = zip(everything.x, middle.x, middle.x2, everything.x2, strict=True)
+        assert all(a <= b <= c <= d for a, b, c, d in ends)
+        assert means.x == sorted(means.x, reverse=True)  # sorted by what is drawn
+        assert len(means.x) == 12
 
 
 def test_a_curve_of_one_point_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     path = tmp_path / "curve.svg"
-    result = run("size", "--systems", "10", "--min-range", "0.1", "--variance", "0.053", "--plot", str(path))
+    result = run("study", "trial", "--difference", "0.03", "--sd", "0.1", "--trial-size", "30", "--plot", str(path))
     assert isinstance(result.exception, cranfield.RequestError)
     assert not path.exists()
     result = run("size", "--systems", "10", "--min-range", "0.1", "--variance", "0.053", "--plot", "curve.doc")
@@ -192,21 +192,14 @@ def test_size_of_a_typed_in_variance_loads_neither_compiler_nor_frames() -> None
 
 
 def test_charts_of_sizes_and_variances_say_what_they_show(scores: str) -> None:
-    found = cranfield.size(scores, difference="0.02:0.1:0.02", measure="AP").chart().to_dict()
-    assert found["title"] == f"AP: {PLANNED_TEST_TITLES['holm']}, 12 systems, α = 0.05, power 0.8"
-    names = list(dict.fromkeys(row["curve"] for row in found["data"]["values"]))
-    assert [name.partition(", sd 0.1")[0] for name in names] == [
-        "residual variance",
-        "median pair variance",
-        "mean pair variance",
-        "percentile variance",
-    ]
-    both = cranfield.size(scores, difference="0.02:0.1:0.02").chart().to_dict()
-    assert both["title"].startswith(PLANNED_TEST_TITLES["holm"])
-    assert {row["curve"].partition(", ")[0] for row in both["data"]["values"]} == {"AP", "nDCG@10"}
-    drawn = cranfield.variance(scores).chart().to_dict()
-    assert drawn["title"] == "Estimates of the variance with 95 % confidence intervals; 40 topics, 12 systems"
-    assert "a system's scores" not in json.dumps(drawn)
+    found = cranfield.size(scores, difference="0.02:0.1:0.02", measure="AP").chart()
+    assert found.subtitle.startswith(f"AP, {PLANNED_TEST_TITLES['holm']}, 12 systems, sd 0.1")
+    assert found.subtitle.endswith("α = 0.05, power 0.8")
+    both = cranfield.size(scores, difference="0.02:0.1:0.02").chart()
+    assert [panel.title for panel in both.panels] == ["AP", "nDCG@10"]
+    drawn = cranfield.variance(scores).chart()
+    assert drawn.subtitle == "40 topics, 12 systems, 95 % confidence intervals"
+    assert "a system's scores" not in drawn.to_svg()
 
 
 def proposal(**design: Any) -> str:

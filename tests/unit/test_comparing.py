@@ -24,7 +24,6 @@ from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.methods.contrasts.resampling import LEAST_VARIANCE, Studentised, critical_value, exceeded, resampled_p
 from cranfield.methods.contrasts.unpaired import UNPAIRED_TESTS
 from cranfield.methods.names import TestName
-from cranfield.rendering.charts import interval_chart, matrix_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
 from cranfield.runtime.random import generator, sequence
@@ -482,28 +481,6 @@ def test_with_several_measures_every_sentence_names_its_measure() -> None:
     assert str(caution).startswith("nDCG: ")
 
 
-@pytest.mark.parametrize("systems", [2, 3, 12])
-def test_the_interval_that_decides_is_drawn_last(systems: int) -> None:
-    table = table_of(np.random.default_rng(1).normal(size=(20, systems)))
-    document = compare_document(compare(table, test="tukey"), {})
-    drawn = interval_chart(document.rows, document.extra).to_dict()
-    rules = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rule"]
-    kinds = [layer["data"]["values"][0]["kind"] for layer in rules]
-    assert kinds == ["ANOVA", "confidence interval of a single mean", "Tukey"]
-
-
-@pytest.mark.parametrize("baselines", [[], ["s1"], ["s1", "s0"]])
-def test_without_an_interval_of_means_differences_are_drawn(baselines: list[str]) -> None:
-    table = table_of(np.random.default_rng(1).normal(size=(20, 4)))
-    found = compare(table, baseline=baselines)
-    document = compare_document(found, {})
-    drawn = interval_chart(document.rows, document.extra).to_dict()
-    values = drawn["layer"][1]["data"]["values"]
-    assert len(values) == len(found.first) if baselines else 3
-    for value in values:
-        assert (value["lower"] > 0 or value["upper"] < 0) == (value["verdict"] == "significant")
-
-
 @pytest.mark.parametrize("test", [*ALL_TESTS, "dunnett"])
 def test_families_are_those_that_need_no_correction(test: str) -> None:
     table, baselines = table_of(np.random.default_rng(1).normal(size=(12, 3))), ["s0"] if test == "dunnett" else []
@@ -561,12 +538,6 @@ def test_of_many_names_some_are_listed_and_the_rest_counted() -> None:
     assert refused.value.fix.endswith(" and 3 more.")
 
 
-def test_a_chart_of_several_measures_says_which_there_are() -> None:
-    found = cranfield.compare(table_of(np.random.default_rng(2).random((2, 10, 3)), ("x", "y")))
-    with pytest.raises(RequestError, match="there are several: x, y"):
-        found.chart()
-
-
 @pytest.mark.parametrize(
     ("means", "said"),
     [
@@ -588,12 +559,6 @@ def test_the_summary_of_a_baseline_speaks_of_its_pairs_and_not_of_the_best() -> 
     found = compare(table_of(scores), baseline="s1")
     assert found.summary() == "2 of the 2 pairs with s1 differ significantly."
     assert (found.top_group, found.letters) == ((), ())
-
-
-def test_the_matrix_says_what_is_pale() -> None:
-    document = compare_document(compare(table_of(np.random.default_rng(1).normal(size=(20, 3)))), {})
-    drawn = matrix_chart(document.rows, document.extra["pairs"]).to_dict()
-    assert drawn["encoding"]["color"]["title"] == ["row minus column", "(pale: not significant)"]
 
 
 def scores_of(values: Array) -> dict[str, dict[str, float]]:

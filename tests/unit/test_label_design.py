@@ -233,7 +233,7 @@ def test_r_is_shown_with_four_digits() -> None:
 
 
 def test_lists_of_r_make_a_table(tmp_path: Path) -> None:
-    chart = tmp_path / "curve.json"
+    chart = tmp_path / "curve.svg"
     rows = printed("size", "--width", "0.1", "--sd", "0.15", "--judge-correlation", "0.3:0.9:0.3", *FLAGS)["rows"]
     assert [row["judge_correlation"] for row in rows] == [0.3, 0.6, 0.9]
     assert all(row["achieved_width"] <= 0.1 for row in rows)

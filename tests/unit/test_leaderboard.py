@@ -15,6 +15,7 @@ from statsmodels.stats import meta_analysis
 from statsmodels.stats.multitest import multipletests
 
 import cranfield as cf
+from chart_rules import check_chart, marks
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.boards import board, combine_effects, make_board, standardised
 from cranfield.methods.boards.board_scores import Scores
@@ -494,68 +495,33 @@ def test_systems_within_the_critical_difference_are_joined() -> None:
     assert len(found.groups()) > 1
 
 
-def drawn(chart: Any) -> list[dict[str, Any]]:
-    """The rows of all layers, each once."""
-    spec = chart.to_dict()
-    parts = [spec, *spec.get("layer", [])]
-    rows = [row for part in parts for row in part.get("data", {}).get("values", [])]
-    return [row for at, row in enumerate(rows) if row not in rows[:at]]
-
-
-def test_the_chart_of_ranks_says_how_many_it_shows_and_what_its_colours_are() -> None:
-    values = simulated(5, systems=70)
-    found = cf.leaderboard(table(values), resampling={"resamples": 100})
-    spec = found.chart("ranks").to_dict()
-    assert spec["title"] == "AP: 30 tasks; the first 60 of 70"
-    rows = drawn(found.chart("ranks"))
-    assert [row["system"] for row in rows] == list(found.boards["AP"].systems[:60])
-    best = found.boards["AP"].comparison.top_group
-    assert {row["system"]: row["shade"] for row in rows} == {
-        row["system"]: "may be the best" if row["system"] in best else "others" for row in rows
-    }
-    assert 0 < len(best) < 60
-    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["may be the best", "others"]
-
-
-def test_names_in_the_chart_of_ranks_stay_different() -> None:
-    from cranfield.rendering.leaderboard_document import _labels
-
-    long = [f"a-long-organisation/{'x' * 40}-model-{at}" for at in range(3)]
-    assert len(set(_labels(long))) == 3
-    assert max(map(len, _labels(long))) == 44
-    alike = [f"{'y' * 60}{at}{'z' * 60}" for at in range(3)]  # nothing shorter would tell them apart
-    assert _labels(alike) == alike
-
-
 def test_the_diagram_names_every_system_and_the_critical_difference() -> None:
     found = cf.leaderboard(table(simulated(2, tasks=20, systems=8, gap=0.02)), resampling={"resamples": 100})
     chart = found.chart("critical-difference")
+    check_chart(chart)
     friedman = found.boards["AP"].friedman
     assert friedman is not None
-    named = {row["system"]: row["value"] for row in drawn(chart) if "system" in row}
-    assert named == dict(zip(found.boards["AP"].systems, friedman.average_ranks.tolist(), strict=True))
-    names = [found.boards["AP"].systems[at] for at in friedman.order]
-    groups = [", ".join(names[at] for at in group) for group in friedman.groups() if len(group) > 1]
-    assert list(dict.fromkeys(row["joined"] for row in drawn(chart) if "joined" in row)) == groups
-    assert f"critical difference {friedman.critical_difference:.3g}" in json.dumps(chart.to_dict())
+    ranked = dict(zip(found.boards["AP"].systems, friedman.average_ranks.tolist(), strict=True))
+    places, *bars = marks(chart, "dots")
+    first, *names = chart.panels[0].y.names
+    assert first == f"critical difference {friedman.critical_difference:.3g}"
+    assert dict(zip(names, places.x, strict=True)) == ranked
+    assert places.x == sorted(places.x)
+    groups = [[at + 1 for at in group] for group in friedman.groups() if len(group) > 1]
+    assert [list(bar.y) for bar in bars] == groups
 
 
-def test_the_diagram_has_means_where_there_are_no_ranks_and_the_best_thirty_of_many() -> None:
-    values = simulated(5, systems=40)
+def test_the_diagram_has_means_where_there_are_no_ranks() -> None:
+    values = simulated(5, systems=30)
     values[0, 0] = np.nan
     found = cf.leaderboard(table(values), resampling={"resamples": 100})
-    chart = found.chart("critical-difference")
-    board = found.boards["AP"]
-    named = [(row["system"], row["value"]) for row in drawn(chart) if "system" in row]
-    assert dict(named) == dict(zip(board.systems[:30], board.scores[:30].tolist(), strict=True))
-    assert "bars join systems of which no two are separable; the best 30 of 40" in chart.to_dict()["title"]["text"]
-    joined = [row["joined"].split(", ") for row in drawn(chart) if "joined" in row]
+    chart, board = found.chart("critical-difference"), found.boards["AP"]
+    names, (places, *bars) = chart.panels[0].y.names, marks(chart, "dots")
+    assert dict(zip(names, places.x, strict=True)) == dict(zip(board.systems, board.scores.tolist(), strict=True))
+    joined = [{names[int(at)] for at in bar.y} for bar in bars]
     pairs = board.comparison
     for a, b, differ in zip(pairs.first, pairs.second, pairs.significant, strict=True):
-        if b < 30:
-            assert any({board.systems[a], board.systems[b]} <= set(group) for group in joined) != differ
-    compared = cf.compare(table(simulated(5, systems=6))).chart("critical-difference")
-    assert len({row["system"] for row in drawn(compared) if "system" in row}) == 6
+        assert any({board.systems[a], board.systems[b]} <= group for group in joined) != differ
 
 
 # --- several collections
@@ -718,16 +684,15 @@ def test_files_of_several_collections_are_one_board(tmp_path: Path) -> None:
     assert len(shown["effects"][0]["collections"]) == 3
     assert "the sample is the topics, and the collections are fixed" in found.summary()
     assert "prediction interval" in found.summary()
-    kinds = [row["kind"] for row in drawn(found.chart("forest"))]
-    assert {kind: kinds.count(kind) for kind in kinds} == {
-        "collection": 18,
-        "fixed effect": 6,
-        "random effect": 6,
-        "another collection": 6,
-    }
+    chart = found.chart("forest")
+    check_chart(chart)
+    assert [list(panel.y.names[3:]) for panel in chart.panels] == [
+        ["fixed effect", "random effect", "another collection"]
+    ] * 2
+    assert "The first 2 of " in chart.note
     two = cf.leaderboard(files[:2], resampling={"resamples": 200})
     assert "needs three collections" in two.summary()
-    assert "another collection" not in [row["kind"] for row in drawn(two.chart("forest"))]
+    assert "another collection" not in two.chart("forest").panels[0].y.names
 
 
 def test_wide_tables_without_a_measure_have_one_in_common(tmp_path: Path) -> None:

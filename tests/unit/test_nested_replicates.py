@@ -18,7 +18,8 @@ from cranfield.methods.sharding import replicate_study
 from cranfield.methods.sharding.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.sharding.model_tests import tukey
 from cranfield.methods.sharding.shard_models import anova_names, error_term
-from cranfield.rendering.shard_document import FIGURES, shard_chart, shard_document
+from cranfield.rendering.shard_charts import FIGURES, shard_chart
+from cranfield.rendering.shard_document import shard_document
 from cranfield.scores.evaluation import score_collection
 from sizes import sized
 

@@ -22,7 +22,6 @@ from cranfield.errors import PARTS, MissingPartError
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "cranfield"]
 CHARTS, WORKBOOK = "pip install 'cranfield[charts]'", "pip install 'cranfield[workbook]'"
-NOTE = f"Charts need altair and vl-convert-python: {CHARTS}"
 
 
 def test_the_parts_are_the_extras_of_the_package() -> None:
@@ -59,9 +58,7 @@ def run(bare: dict[str, str], folder: Path, *arguments: str | Path) -> subproces
 
 REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "png": (("compare", "SCORES", "--plot", "x.png"), CHARTS),
-    "svg": (("compare", "SCORES", "--chart", "matrix", "--plot", "x.svg"), CHARTS),
-    "json": (("size", "--difference", "0.02:0.1:0.02", "--sd", "0.15", "--plot", "x.json"), CHARTS),
-    "html": (("power", "SCORES", "--plot", "x.html"), CHARTS),
+    "pdf": (("size", "--difference", "0.02:0.1:0.02", "--sd", "0.15", "--plot", "x.pdf"), CHARTS),
     "workbook": (("report", "SCORES", "-o", "x.xlsx"), WORKBOOK),
     "both": (("report", "SCORES", "--xlsx", "-o", "x.html"), WORKBOOK),
 }
@@ -75,7 +72,7 @@ def test_what_needs_a_part_says_how_to_install_it_and_writes_nothing(
     done = run(bare, tmp_path, *(scores if word == "SCORES" else word for word in arguments))
     assert done.returncode == 2
     assert done.stdout == ""
-    needs = r"error: (drawing a chart|writing a workbook) needs .* not installed\n  "
+    needs = r"error: (a chart as PNG or PDF|writing a workbook) needs .* not installed\n  "
     assert re.fullmatch(needs + re.escape(install) + r"\n", done.stderr)
     assert list(tmp_path.iterdir()) == []
 
@@ -87,29 +84,24 @@ def test_the_name_of_a_file_is_refused_before_the_data_is_read(bare: dict[str, s
         assert "pip install" in done.stderr
 
 
-def test_a_report_says_in_the_place_of_every_chart_what_it_needs(
-    bare: dict[str, str], scores: Path, tmp_path: Path
-) -> None:
-    done = run(bare, tmp_path, "report", scores, "-o", "report.html", "-o", "report.json", "--section", "compare")
+def test_charts_are_drawn_without_the_part(bare: dict[str, str], scores: Path, tmp_path: Path) -> None:
+    done = run(bare, tmp_path, "report", scores, "-o", "report.html", "-o", "report.tex", "--section", "compare")
     assert done.returncode == 0, done.stderr
-    lacking = "drawing a chart needs altair and vl-convert-python, which are not installed"
-    assert f"left out: charts ({lacking}: {CHARTS})\n" in done.stderr
+    lacking = "a chart as PNG or PDF needs vl-convert-python, which is not installed"
+    assert f"left out: charts ({lacking}: {CHARTS})\n" in done.stderr  # of the LaTeX
     page = unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
     places = re.findall(r"<figure>(.*?)<figcaption>(.*?)</figcaption>", page, re.S)
     assert len(places) == 3 * 3  # intervals, matrix and differences on topics of every measure
-    assert {what for what, _ in places} == {f'<p class="quiet">{NOTE}</p>'}
-    full = {**bare, "PYTHONPATH": bare["PYTHONPATH"].rpartition(os.pathsep)[2]}
-    whole = run(full, tmp_path, "report", scores, "-o", "whole.html", "--section", "compare")
-    assert whole.returncode == 0
-    assert "left out" not in whole.stderr
-    assert "cranfield[charts]" not in (tmp_path / "whole.html").read_text(encoding="utf-8")
+    assert all(markup.startswith("<svg") for markup, _ in places)
+    drawn = run(bare, tmp_path, "compare", scores, "--plot", "x.svg")
+    assert drawn.returncode == 0, drawn.stderr
 
 
 def test_a_chart_in_python_raises_an_error_with_the_remedy(bare: dict[str, str], scores: Path, tmp_path: Path) -> None:
     program = (
         "import sys, cranfield as cf\nfrom cranfield.errors import MissingPartError\nfound = cf.compare(sys.argv[1])\n"
-        "found.summary(), found.to_dict(), found._repr_html_()\n"
-        "try:\n    found.chart()\nexcept MissingPartError as error:\n    print(error.fix)"
+        "chart = found.chart()\nchart.save('x.svg')\n"
+        "try:\n    chart.save('x.png')\nexcept MissingPartError as error:\n    print(error.fix)"
     )
     command = [sys.executable, "-c", program, str(scores)]
     done = subprocess.run(command, env=bare, capture_output=True, text=True, cwd=tmp_path)
@@ -161,18 +153,14 @@ def test_calculators_have_their_curves_without_the_part(served: str) -> None:
     assert "cranfield[charts]" not in page.text
 
 
-def test_pages_about_data_say_what_their_charts_need(served: str, scores: Path) -> None:
+def test_pages_about_data_have_their_charts_without_the_part(served: str, scores: Path) -> None:
     headers = {"accept": "application/json"}
     files = {"files": ("scores.csv", scores.read_bytes())}
     data = served + httpx.post(f"{served}/data", files=files, headers=headers, timeout=600).json()["link"]
-    for question in ("variance", "compare?chart=matrix"):
+    for question in ("variance", "compare?chart=matrix", "compare"):
         page = answered(f"{data}/{question}")
         assert page.status_code == 200
-        assert unescape(page.text).count(NOTE) == 1
-        assert "<svg" not in page.text
-    compare = answered(f"{data}/compare")  # drawn by the package itself
-    assert "cranfield[charts]" not in compare.text
+        assert "<svg" in page.text
     report = unescape(answered(f"{data}/report?section=compare").text)
-    assert NOTE in report
     assert f"There is no workbook: writing a workbook needs xlsxwriter, which is not installed: {WORKBOOK}" in report
     assert ".xlsx" not in report

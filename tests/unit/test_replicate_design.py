@@ -15,6 +15,7 @@ from scipy import special
 
 import by_flags
 import cranfield as cf
+from chart_rules import check_chart, marks
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.methods.design import Design, Goal, Replicated, achieved
 from cranfield.methods.design.power_functions import satterthwaite
@@ -552,12 +553,12 @@ def test_a_result_is_complete_and_can_be_stored() -> None:
 
 
 def test_a_chart_has_cost_or_topics_by_items() -> None:
-    pytest.importorskip("altair")
-    drawn = by_flags.size(**GIVEN, items=[1, 3, 5], repeats=[1, 2], repeat_variance=0.004).chart().to_dict()
-    assert drawn["encoding"]["x"]["field"] == "items"
-    assert drawn["encoding"]["y"]["field"] == "topics"
-    paid = by_flags.size(**GIVEN, topic_cost=10, item_cost=1).chart().to_dict()
-    assert paid["encoding"]["y"]["field"] == "cost"
+    drawn = by_flags.size(**GIVEN, items=[1, 3, 5], repeats=[1, 2], repeat_variance=0.004).chart()
+    check_chart(drawn)
+    assert (drawn.panels[0].x.title, drawn.panels[0].y.title) == ("variations per topic", "number of topics")
+    assert [list(mark.x) for mark in marks(drawn, "line")] == [[1, 3, 5]] * 2
+    paid = by_flags.size(**GIVEN, topic_cost=10, item_cost=1).chart()
+    assert paid.panels[0].y.title == "cost"
     with pytest.raises(RequestError, match="point"):
         by_flags.size(**GIVEN, items=3).chart()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,12 @@ import numpy.typing as npt
 import pytest
 
 import cranfield
+from chart_rules import check_chart, dots, marks
 from cranfield.methods.contrasts import audit, compare
 from cranfield.methods.sharding import anova, bootstrap_anova, decompose, intervals, model_error
 from cranfield.methods.sharding.replicates import _moved_means
 from cranfield.methods.sharding.shard_models import ShardStudy, replicate_study, shard_study
-from cranfield.rendering.charts import interval_chart, write_chart
-from cranfield.rendering.shard_document import FIGURES, shard_chart
+from cranfield.rendering.shard_charts import FIGURES, shard_chart
 from cranfield.scores.evaluation import score_collection
 
 Array = npt.NDArray[Any]
@@ -179,30 +180,30 @@ def test_few_topics_leave_no_half_to_hold_out() -> None:
 
 
 @pytest.mark.parametrize("figure", list(FIGURES))
-def test_every_figure_is_drawn(study: ShardStudy, figure: str, tmp_path: Path) -> None:
-    path = tmp_path / "chart.svg"
-    write_chart(shard_chart(study, figure), str(path))
-    text = path.read_text()
+def test_every_figure_is_drawn(study: ShardStudy, figure: str) -> None:
+    chart = replace(shard_chart(study, figure), title="AP")
+    check_chart(chart)
     shown = {"kinds": "ANOVA", "models": "MD3", "shards": "5 shards", "robustness": "significant pairs"}
-    assert shown[figure] in text
+    assert shown[figure] in chart.to_svg()
 
 
-def test_one_sharding_of_one_kind_can_be_drawn_too(collection: cranfield.Collection, tmp_path: Path) -> None:
+def test_one_sharding_of_one_kind_can_be_drawn_too(collection: cranfield.Collection) -> None:
     found = shard_study(collection, "AP", shards=[3], resamples=0, halvings=0)
-    write_chart(shard_chart(found), str(tmp_path / "chart.svg"))
-    text = (tmp_path / "chart.svg").read_text()
-    assert all(word in text for word in ("Three kinds", "by model", "3 shards", "one sharding"))
+    assert all("3 shards" in shard_chart(found, figure).to_svg() for figure in FIGURES)
+    assert "One sharding" in shard_chart(found, "robustness").note
     with pytest.raises(cranfield.RequestError, match="no figure"):
         shard_chart(found, "pie")
 
 
 def test_figure_3_draws_the_intervals_it_says(study: ShardStudy) -> None:
-    chart = shard_chart(study, "kinds").to_dict()
-    first = chart["concat"][0]["layer"][0]["data"]["values"]
+    chart = shard_chart(study, "kinds")
     (whole,) = study.get("MD1", measure="AP")
-    assert {row["band"] for row in first} == {"Tukey"}
-    assert first[0]["score"] == pytest.approx(whole.means.max())
-    assert first[0]["upper"] - first[0]["lower"] == pytest.approx(2 * whole.intervals.tukey)
+    own, anova, tukey = marks(chart, "spans")
+    for mark, reach in ((anova, whole.intervals.anova), (tukey, whole.intervals.tukey)):
+        assert mark.x2[0] - mark.x[0] == pytest.approx(2 * reach)
+    best = int(np.argmax(whole.means))
+    assert own.x2[0] - own.x[0] == pytest.approx(2 * whole.intervals.standard_error[best])
+    assert max(dots(chart).values()) == pytest.approx(whole.means.max())
 
 
 def test_results_sum_themselves_up_and_become_frames(study: ShardStudy, collection: cranfield.Collection) -> None:
@@ -213,22 +214,6 @@ def test_results_sum_themselves_up_and_become_frames(study: ShardStudy, collecti
     assert f"{found.significant_pairs} of all 66 pairs" in found.summary()
     assert found.to_frame("polars")["significant"].sum() == found.significant_pairs
     assert "changes with the test" in audit(score_collection(collection, "AP"), resamples=200).summary()
-
-
-def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
-    rows = [
-        {"system": f"run{at}", "rank": at, "score": 1 - at / 129, "interval_standard_error": 0.01} for at in range(129)
-    ]
-    found = {"test": "tukey", "interval_tukey": 0.05, "interval_anova": 0.03}
-    write_chart(interval_chart(rows, found, title="AP"), str(tmp_path / "chart.svg"))
-    text = (tmp_path / "chart.svg").read_text()
-    assert all(f">run{at}<" in text for at in range(129))
-    assert all(kind in text for kind in ("Tukey", "ANOVA", "confidence interval of a single mean"))
-    same = {"lower": -0.1, "upper": 0.1, "p_adjusted": 1.0, "significant": False, "difference": 0.0}
-    pairs = [{"system_a": "run0", "system_b": row["system"], **same} for row in rows[1:]]
-    alone = {**found, "interval_tukey": float("nan"), "interval": "simultaneous 95 %", "pairs": pairs}
-    write_chart(interval_chart(rows, alone), str(tmp_path / "differences.svg"))
-    assert "simultaneous 95 %" in (tmp_path / "differences.svg").read_text()
 
 
 def test_long_work_reports_its_progress(collection: cranfield.Collection) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
@@ -207,9 +207,9 @@ def _run(question: Question, given: dict[str, Any]) -> None:
     with work, options.progress_bar(question.working) as step, reporting(step):
         result = ask(question, given)
     if plot is not None:
-        from cranfield.rendering.charts import write_chart
+        from cranfield.rendering.document import charts
 
-        write_chart(result.chart(chart), plot)
+        _write_charts(charts(result, chart), plot)
     document = result.document()
     if file:
         with options.progress_bar("writing") as step, reporting(step):
@@ -221,6 +221,18 @@ def _run(question: Question, given: dict[str, Any]) -> None:
         options.output(document, chosen, every_warning=every_warning)
     if result.exit_code:
         raise typer.Exit(result.exit_code)
+
+
+def _write_charts(drawn: Mapping[str, Any], plot: str) -> None:
+    """Write the chart, or that of every measure to a file that has its name, which is said."""
+    from cranfield.rendering.charts import file_of, write_chart
+    from cranfield.rendering.terminal import print_text
+
+    names = {measure: file_of(plot, measure) if len(drawn) > 1 else plot for measure in drawn}
+    for measure, each in drawn.items():
+        write_chart(each, names[measure])
+    if len(drawn) > 1:
+        print_text(f"charts: {', '.join(names.values())}", stderr=True)
 
 
 def _check_chart(question: Question, plot: str | None, chart: str | None) -> None:

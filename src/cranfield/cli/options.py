@@ -36,7 +36,7 @@ class OutputFormat(StrEnum):
 OUTPUT, ADVANCED = "Output", "Advanced"
 Plot = Annotated[
     str | None,
-    typer.Option("--plot", help="Write a chart: .html, .svg, .png or .json.", metavar="FILE", rich_help_panel=OUTPUT),
+    typer.Option("--plot", help="Write a chart: .svg, .png, .pdf or .html.", metavar="FILE", rich_help_panel=OUTPUT),
 ]
 Dask = Annotated[
     str | None,

@@ -104,7 +104,7 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
     for each in said.left_out:
         print_text(f"left out: {each.title} ({each.reason})", stderr=True)
     missing = missing_part("charts")
-    if missing is not None and any(path.lower().endswith((".html", ".pdf")) for path in files):
+    if missing is not None and any(path.lower().endswith(".tex") for path in files):
         print_text(f"left out: charts ({missing.what}: {missing.fix})", stderr=True)
     print_warnings(Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings), every=True)
 

@@ -38,6 +38,12 @@ class PowerResult(Result):
     gate: Gate | None = None
     labels: tuple[LabelCard, ...] = ()
 
+    def curves(self) -> tuple[list[int], dict[str, list[float]]]:
+        """What numbers of topics around those asked for detect, by the first card: as the chart draws it."""
+        from cranfield.methods.design.curves import card_curves
+
+        return card_curves(self.cards[0], sorted({card.topics for card in self.cards}))
+
     @property
     def exit_code(self) -> int:
         """1 where a card does not pass the gate."""

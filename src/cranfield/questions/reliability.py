@@ -31,7 +31,7 @@ class ReliabilityResult(Result):
 @question(
     "Reliability",
     examples=("cranfield reliability scores.csv --drop 0.25 --plot reliability.html",),
-    charts=("all", "coefficients", "swaps", "sizes", "rankings", "p-values"),
+    charts=("coefficients", "swaps", "sizes", "rankings", "p-values"),
     working="resampling",
 )
 def reliability(

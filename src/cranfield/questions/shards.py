@@ -39,7 +39,7 @@ class ShardsResult(Result):
 @question(
     "Shards",
     examples=("cranfield shards runs/ --qrels qrels.txt -s 2,5,10 -m AP --samples 10",),
-    charts=("all", "kinds", "models", "shards", "robustness"),
+    charts=("robustness", "kinds", "models", "shards"),
     working="sharding",
     is_parallel=True,
 )

@@ -38,7 +38,7 @@ class SimulationResult(Result):
 @question(
     "New topics",
     examples=("cranfield simulate scores.csv --topics 200 -o new.csv --plot fit.svg",),
-    charts=("fit",),
+    charts=("fit", "spread", "differences", "distributions"),
     working="drawing topics",
     is_parallel=True,
 )

@@ -14,6 +14,7 @@ from cranfield.results import Result
 
 if TYPE_CHECKING:
     from cranfield.methods.design import Size
+    from cranfield.methods.design.curves import SizeCurve
     from cranfield.methods.design.labels import Correlation, LabelCosts, LabelSize
     from cranfield.methods.design.planning import PilotSize
     from cranfield.methods.design.replicates import ReplicateRequest, ReplicateSize
@@ -52,6 +53,12 @@ class SizeResult(Result):
         """n by the default method, one per design; None where no number of topics suffices."""
         rows: list[dict[str, Any]] = (self.labels or self.sizes)[0].to_dict()
         return [row["topics"] for row in rows]
+
+    def curves(self, axis: str | None = None) -> list[SizeCurve]:
+        """Topics along the goal, the input with most values, or another ``axis``, as the chart draws them."""
+        from cranfield.methods.design.curves import size_curves
+
+        return size_curves(self.request, self.sizes, self.pilot, axis)
 
 
 @question(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cranfield
-from cranfield.errors import RequestError, missing_part
+from cranfield.errors import RequestError
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
 from cranfield.rendering.comparison_document import LETTERED, has_short_letters, title_of_test
@@ -177,16 +177,14 @@ def _legend(board: Board) -> str:
 
 
 def _pictures(result: LeaderboardResult) -> Iterator[ShownPicture]:
-    """The diagram of groups, and the forest of collections; nothing where charts cannot be drawn."""
+    """The diagram of groups, and the forest of collections."""
     from markupsafe import Markup
 
-    if missing_part("charts"):
-        return
     charts = {"Systems that are not separable are joined": critical_difference_chart}
     if next(iter(result.boards.values())).effects:
         charts["Differences in each collection, combined, and expected in another one"] = forest
-    for at, (title, draw) in enumerate(charts.items()):
-        yield ShownPicture(title, Markup(inline_picture(draw(result), title, f"chart{at}")), wide=True)
+    for title, draw in charts.items():
+        yield ShownPicture(title, Markup(inline_picture(draw(result), title)))
 
 
 def _method(board: Board) -> Iterator[str]:

@@ -16,19 +16,13 @@ from cranfield.methods.contrasts.clusters import DesignEffect
 from cranfield.methods.contrasts.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
 from cranfield.methods.names import CORRECTION_TITLES, ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES, with_correction
 from cranfield.questions.compare import ComparisonResult
-from cranfield.rendering.charts import (
-    MOST_IN_DIAGRAM,
-    difference_rows,
-    group_diagram,
-    interval_chart,
-    matrix_chart,
-    topic_chart,
-)
+from cranfield.rendering import charts
+from cranfield.rendering.comparison_charts import differences_by_topic, interval_chart, matrix_chart, noted
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings, of_measure
+from cranfield.rendering.drawing import Chart
 from cranfield.rendering.output_formats import csv_pieces
 from cranfield.rendering.paper_table import CITATIONS, paper_table
 from cranfield.rendering.references import ROBUST_CITATIONS
-from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
 from cranfield.scores.quality import DUPLICATE, SKEW
 
@@ -50,7 +44,6 @@ STANDING_COLUMNS = [
 ]
 QUOTED = 2  # verdicts about pairs with a baseline in the answer; more are among the notes
 SHOWN = 20  # contested pairs in a table
-MOST_IN_MATRIX = 1000  # systems, a million cells
 
 INTERVALS = {
     "tukey": "Tukey's intervals: two systems differ significantly exactly when their intervals do not overlap",
@@ -685,53 +678,45 @@ def _first(result: ComparisonResult) -> tuple[Comparison, Document]:
     return found, compare_document(found, result.inputs)
 
 
-def _only(result: ComparisonResult) -> tuple[Comparison, Document]:
-    if len(result.comparisons) > 1:
-        there = ", ".join(result.comparisons)
-        raise RequestError(
-            f"a chart shows one measure of one table, and there are several: {there}",
-            fix="Compare one of them only, with `measure`.",
-        )
+def _drawable(result: ComparisonResult) -> tuple[Comparison, Document]:
+    """What a chart shows: the first measure, or the only one."""
     if result.audits:
         raise RequestError("there is no chart of an audit", fix="Leave out `audit`.")
     return _first(result)
 
 
-def intervals(result: ComparisonResult) -> Any:
+def intervals(result: ComparisonResult) -> Chart:
     """Intervals around means, or around differences from the best system or the baselines."""
-    found, shown = _only(result)
-    rows, pairs, note = charted(found, shown, every=bool(result.inputs["all_pairs"]))
-    return interval_chart(rows, shown.extra, title=_noted(_title(found), note), pairs=pairs)
+    return _drawn_intervals(*_drawable(result))
 
 
-def matrix(result: ComparisonResult) -> Any:
+def _drawn_intervals(found: Comparison, shown: Document) -> Chart:
+    rows, pairs, note = charted(found, shown, every=True)
+    subtitle = noted(_title(found), note)
+    return interval_chart(rows, shown.extra, pairs=pairs, measure=found.measure, subtitle=subtitle)
+
+
+def matrix(result: ComparisonResult) -> Chart:
     """Every pair as a coloured cell."""
-    found, shown = _only(result)
-    if result.inputs["all_pairs"]:
-        _check_matrix(found)
-        rows, note = shown.rows, ""
-        pairs: Sequence[Mapping[str, Any]] = [{"measure": found.measure, **pair} for pair in found.rows()]
-    else:
-        rows, pairs, note = charted(found, shown)
-    return matrix_chart(rows, pairs, title=_noted(_title(found), note))
+    found, shown = _drawable(result)
+    rows, pairs, note = charted(found, shown)
+    return matrix_chart(rows, pairs, subtitle=noted(_title(found), note))
 
 
-def critical_difference(result: ComparisonResult) -> Any:
+def critical_difference(result: ComparisonResult) -> Chart:
     """Means, and bars that join systems that do not differ significantly."""
-    found, _ = _only(result)
+    found, _ = _drawable(result)
     if found.baselines:
         raise RequestError("with a baseline not all pairs are tested", fix="Leave out `baseline`.")
-    count = len(found.systems)
-    note = f"the best {MOST_IN_DIAGRAM} of {count:,} systems" if count > MOST_IN_DIAGRAM else ""
-    return group_diagram(
+    panel = charts.diagram(
         list(zip(found.systems, found.means.tolist(), strict=True)),
         letter_groups(found.letters),
         axis=f"mean {found.measure}",
-        title=_title(found),
-        subtitle=[_noted(f"bars join systems of which no two differ significantly; {BLUE_POINTS}", note)],
         best=found.top_group,
         best_is_high=not found.lower_is_better,
     )
+    note = f"Bars join systems of which no two differ significantly; {BLUE_POINTS}."
+    return Chart(panels=[panel], subtitle=_title(found), note=note)
 
 
 def has_short_letters(found: Comparison) -> bool:
@@ -748,54 +733,20 @@ def letter_groups(letters: Sequence[str]) -> list[list[int]]:
     return list(groups.values())
 
 
-def topics(result: ComparisonResult) -> Any:
+def topics(result: ComparisonResult) -> Chart:
     """The differences on every topic: of the best system from the second, or of the best candidates from a baseline."""
-    found, _ = _only(result)
+    found, _ = _drawable(result)
     if found.by_topic is None:
         raise RequestError("this comparison is not made of differences on shared topics", fix="Choose another chart.")
-    return differences_by_topic(found, title=_title(found))
-
-
-def differences_by_topic(found: Comparison, *, title: str = "") -> Any:
-    """The chart of the pairs whose scores on every topic a comparison has kept."""
-    assert found.by_topic is not None
-    differences = found.by_topic.differences
-    pairs = found.rows_of(found.pairs.part(0, differences.shape[1]))
-    left = len(found.pairs) - len(pairs)
-    note = f"the first {len(pairs)} of {len(found.pairs):,} pairs" if found.baselines and left else ""
-    return topic_chart(
-        pairs,
-        differences.T.tolist(),
-        found.by_topic.topics,
-        measure=found.measure,
-        interval=found.interval.partition(" (")[0],
-        title=_noted(title, note),
-        lower_is_better=found.lower_is_better,
-    )
-
-
-def _check_matrix(found: Comparison) -> None:
-    if len(found.systems) > MOST_IN_MATRIX:
-        raise RequestError(
-            f"a matrix of {len(found.systems):,} systems has too many cells to draw",
-            fix=f"Leave out `all_pairs`, and it shows the best {LISTED_SYSTEMS} systems.",
-        )
-
-
-def _noted(title: str, note: str) -> str:
-    return f"{title}; {note}" if note else title
+    return differences_by_topic(found, subtitle=_title(found))
 
 
 def sketch(result: ComparisonResult) -> tuple[str, str]:
+    """The intervals of one measure for a page."""
     if result.audits:
         return "", ""
     found, shown = _first(result)
-    best, pairs, note = charted(found, shown)
-    if shown.extra["interval_of_means"] != "standard error":
-        return interval_sketch(best, title=_noted(f"mean {found.measure} and its interval", note)), ""
-    rows = [{**row, "score": row["difference"]} for row in difference_rows(best, pairs)]
-    against = " or ".join(list(dict.fromkeys(row["against"] for row in rows))[:3])
-    return interval_sketch(rows, title=_noted(f"difference in {found.measure} from {against}", note)), ""
+    return _drawn_intervals(found, shown).to_svg(is_headed=False), ""
 
 
 def by_measure(result: ComparisonResult) -> dict[str, ComparisonResult]:

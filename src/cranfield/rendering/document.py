@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 import cranfield
-from cranfield.errors import Caution, RequestError, check_part, show_p, speak, visible
+from cranfield.errors import Caution, RequestError, show_p, speak, visible
 from cranfield.formats.problems import Problem, Severity, count_by_kind
 from cranfield.results import Result
 
@@ -452,13 +452,59 @@ def view(kind: type[Result]) -> View:
     return found
 
 
-def chart(result: Result, kind: str | None = None) -> Any:
-    """The chart of a result, of the ``kind`` wanted."""
-    charts = view(type(result)).charts
-    if not charts:
+def charts(result: Result, kind: str | None = None) -> dict[str, Any]:
+    """The charts of a result by measure, of the ``kind`` wanted: the title is the finding, the footer the seed."""
+    how = view(type(result))
+    if not how.charts:
         raise RequestError("this result has no chart")
-    name = kind or next(iter(charts))
-    if name not in charts:
-        raise RequestError(f"there is no chart «{name}»", fix=f"Choose one of: {', '.join(charts)}.")
-    check_part("charts")
-    return charts[name](result)
+    name = kind or next(iter(how.charts))
+    if name not in how.charts:
+        raise RequestError(f"there is no chart «{name}»", fix=f"Choose one of: {', '.join(how.charts)}.")
+    return {measure: _headed(part, how.charts[name](part)) for measure, part in how.by_measure(result).items()}
+
+
+def _headed(result: Result, drawn: Any) -> Any:
+    document = result.document()
+    seed = "" if document.seed is None else f", seed {document.seed}"
+    return drawn.headed(finding(document.answer), described(document), f"cranfield {cranfield.__version__}{seed}")
+
+
+def chart(result: Result, kind: str | None = None) -> Any:
+    """The chart of a result; of several measures the first two, in a panel each."""
+    drawn = charts(result, kind)
+    first, *others = drawn.values()
+    return first.beside(others[0], list(drawn)) if others else first
+
+
+def finding(answer: str) -> str:
+    """The first clause of an answer, without what is in brackets, as the title of a chart.
+
+    >>> finding("50 topics detect 0.09 (max-t; holm) with power 0.8; of a pair 0.06. It is small.")
+    '50 topics detect 0.09 with power 0.8'
+    """
+    first = first_sentence(answer.partition("\n")[0])[0]
+    return re.sub(r" *\([^()]*\)", "", re.sub(r" *\[[^\[\]]*\]", "", first)).partition(";")[0].rstrip(".")
+
+
+DESCRIBED = {
+    "measure": "{}",
+    "topics": "{:,} topics",
+    "systems": "{:,} systems",
+    "sd": "sd {:.3g}",
+    "variance": "σ² = {:.3g}",
+    "alpha": "α = {:g}",
+    "power": "power {:g}",
+}
+"""What the subtitle of a chart says, where it is the same for everything drawn."""
+
+
+def described(document: Document) -> str:
+    """Measure, number of topics and systems, sd, α and power, where there is one of each."""
+    rows = document.rows if len(document.rows) <= 1000 else ()
+    parts = []
+    for word, text in DESCRIBED.items():
+        found = {row[word] for row in rows if isinstance(row.get(word), int | float | str)}
+        value = next(iter(found)) if len(found) == 1 else document.inputs.get(word) if not found else None
+        if isinstance(value, int | float) or (value and word == "measure" and isinstance(value, str)):
+            parts.append(text.format(value))
+    return ", ".join(parts)

@@ -13,8 +13,9 @@ from cranfield.methods.judging.agreement import GradeAgreement, Interval
 from cranfield.methods.judging.assessment import JudgeAssessment, JudgeOnMeasure
 from cranfield.methods.judging.favoured_systems import Favour
 from cranfield.questions.judges import JudgesResult
-from cranfield.rendering.charts import COLOURS, line_chart, styled
+from cranfield.rendering import judges_charts
 from cranfield.rendering.document import Column, Document, Table, View, known
+from cranfield.rendering.drawing import Chart
 
 CITATIONS = ("Cochran1977", "Angelopoulos2023", "Cohen1968", "Krippendorff2013", "Yilmaz2008", "Webber2010")
 SHOWN = 12  # favoured systems in a table
@@ -401,85 +402,20 @@ def _assessed(result: JudgesResult) -> JudgeAssessment:
     return result.assessment
 
 
-def worth_chart(result: JudgesResult) -> Any:
+def worth_chart(result: JudgesResult) -> Chart:
     """What the topics with human labels are worth, against the topics that the judge labels."""
+    return judges_charts.worth_chart(_assessed(result))
+
+
+def agreement_chart(result: JudgesResult) -> Chart:
+    """Mean scores of systems under the judge's labels against those under human ones."""
+    return judges_charts.agreement_chart(_assessed(result))
+
+
+def favour_chart(result: JudgesResult) -> Chart:
+    """How far each judge shifts every system, with simultaneous intervals."""
     found = _assessed(result)
-    n, most = len(found.topics), max([*found.sizes, 2 * len(found.topics)])
-    sizes = np.unique(np.geomspace(n, most, 40).round().astype(int))
-    rows = [
-        {"judge": each.judge, "judged_topics": int(size), "effective_topics": each.correlation.worth(size)[0]}
-        for each in found.measured
-        if each.measure == found.measures[0]
-        for size in sizes.tolist()
-    ]
-    titles = {
-        "judged_topics": "topics labelled by the judge (N)",
-        "effective_topics": f"what {n} topics with human labels are worth",
-        "judge": "",
-    }
-    return line_chart(
-        rows, x="judged_topics", y="effective_topics", titles=titles, colour="judge", title=found.measures[0]
-    )
-
-
-def agreement_chart(result: JudgesResult) -> Any:
-    """Mean scores of systems under the judge's labels against those under human ones, one panel per judge."""
-    import altair
-
-    found = _assessed(result)
-    human = found.human_means[found.measures[0]]
-    rows = [
-        {"judge": each.judge, "system": system, "human": float(human[at]), "by_judge": float(each.means[at])}
-        for each in found.measured
-        if each.measure == found.measures[0] and not each.weights
-        for at, system in enumerate(found.systems)
-    ]
-    everything = np.concatenate([human, *(each.means for each in found.measured if not each.weights)])
-    scale = altair.Scale(domain=[float(everything.min()), float(everything.max())], nice=True, zero=False)
-    data = altair.Data(values=rows)  # type: ignore[no-untyped-call]
-    words = (("system", "N"), ("human", "Q"), ("by_judge", "Q"))
-    points = (
-        altair.Chart()
-        .mark_point(filled=True, size=36, color=COLOURS[0])
-        .encode(
-            x=altair.X("human:Q", title="mean score by people", scale=scale),
-            y=altair.Y("by_judge:Q", title="by the judge", scale=scale),
-            tooltip=[altair.Tooltip(f"{word}:{kind}", title=word.replace("_", " ")) for word, kind in words],
-        )
-    )
-    same = altair.Chart().mark_line(color="#999999", strokeDash=[4, 3]).encode(x="human:Q", y="human:Q")
-    panel = altair.layer(same, points).properties(width=220, height=220)
-    return styled(panel.facet(data=data, facet=altair.Facet("judge:N", title=None, sort=None), columns=2))
-
-
-def favour_chart(result: JudgesResult) -> Any:
-    """How far each judge shifts every system, with simultaneous intervals, one panel per judge."""
-    import altair
-
-    found = _assessed(result)
-    what = "team" if found.teams else "system"
-    measure, own = found.measures[0], {each.judge for each in found.measured if not each.weights}
-    rows = [
-        row
-        for row in _favour_rows(found)
-        if what in row and row["measure"] == measure and row["judge"] in own and row["question"] == "shift"
-    ]
-    means = found.human_means[measure]
-    order = list(found.teams) or [found.systems[at] for at in np.argsort(-means, kind="stable").tolist()]
-    data = altair.Data(values=[known(row) for row in rows])  # type: ignore[no-untyped-call]
-    y = altair.Y(f"{what}:N", sort=order, title=None)
-    colour = altair.Color(
-        "significant:N", title="significant", scale=altair.Scale(domain=[True, False], range=[COLOURS[1], COLOURS[0]])
-    )
-    most = 2.5 * max(abs(row["favour"]) for row in rows if row["favour"] == row["favour"])  # whose interval is no limit
-    x = altair.X("lower:Q", title="shift of the mean", scale=altair.Scale(domain=[-most, most]))
-    base = altair.Chart().encode(y=y, color=colour)
-    reach = base.mark_rule(strokeWidth=2, clip=True).encode(x=x, x2="upper:Q")
-    tips = [altair.Tooltip(f"{what}:N"), *(altair.Tooltip(f"{word}:Q") for word in ("favour", "lower", "upper"))]
-    points = base.mark_point(filled=True, size=36).encode(x="favour:Q", tooltip=tips)
-    zero = altair.Chart().mark_rule(color="#999999").encode(x=altair.datum(0))
-    panel = altair.layer(zero, reach, points).properties(width=240, height=max(80, 13 * len(order)))
-    return styled(panel.facet(data=data, facet=altair.Facet("judge:N", title=None, sort=None), columns=2))
+    return judges_charts.favour_chart(found, _favour_rows(found))
 
 
 VIEWS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from cranfield.methods.boards.effects import PairEffect
 from cranfield.methods.contrasts.clusters import DesignEffect
 from cranfield.methods.names import with_correction
 from cranfield.questions.leaderboard import LeaderboardResult
-from cranfield.rendering.charts import BLUE, GREY, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
+from cranfield.rendering import charts
 from cranfield.rendering.comparison_document import (
     BLUE_POINTS,
     design_sentences,
@@ -22,14 +22,12 @@ from cranfield.rendering.comparison_document import (
     letter_groups,
 )
 from cranfield.rendering.document import Column, Document, Table, View, known, of_measure
+from cranfield.rendering.drawing import Chart
 from cranfield.rendering.references import ROBUST_CITATIONS
-from cranfield.rendering.terminal import shortened_names
 
 SHOWN = 50  # systems in a table
 DECISIVE = 12  # tasks in a table
-MOST_DRAWN = 60  # systems of a chart
-EFFECTS, FORESTS = 20, 6  # pairs in a table and in a chart
-LONGEST_LABEL = 44  # letters of a name in a chart
+EFFECTS = 20  # pairs in a table
 
 
 def document(result: LeaderboardResult) -> Document:
@@ -311,42 +309,20 @@ def _task_rows(board: Board) -> list[dict[str, Any]]:
     ]
 
 
-def ranks_chart(result: LeaderboardResult) -> Any:
-    """The ranks that each system may have, those that may be the best in colour; the best where there are many."""
-    import altair
-
+def ranks_chart(result: LeaderboardResult) -> Chart:
+    """The ranks that each system may have, those that may be the best in blue."""
     board = next(iter(result.boards.values()))
-    shown = [known(row) for row in _rows(board)[:MOST_DRAWN]]
-    names = _labels([row["system"] for row in shown])
-    shades = {True: "may be the best", False: "others"}
-    rows = [{**row, "label": name, "shade": shades[row["may_be_best"]]} for row, name in zip(shown, names, strict=True)]
-    data = altair.Data(values=rows)  # type: ignore[no-untyped-call]
-    words = ("system", "score", "rank", "rank_lower", "rank_upper")
-    tips = [
-        altair.Tooltip(f"{word}:{'N' if word == 'system' else 'Q'}", title=word.replace("_", " ")) for word in words
-    ]
-    y = altair.Y("label:N", sort=None, title=None, axis=altair.Axis(labelLimit=0, labelOverlap=False))
-    scale = altair.Scale(domain=list(shades.values()), range=[BLUE, GREY])
-    colour = altair.Color("shade:N", title=None, sort=None, scale=scale)
-    base = altair.Chart(data, width=460, height=max(80, 16 * len(rows))).encode(y=y, color=colour, tooltip=tips)
-    x = altair.X(
-        "rank_lower:Q",
-        title=f"rank, with its {_level(board)} confidence interval",
-        scale=altair.Scale(domain=[1, len(board.systems)], nice=False),
-    )
-    reach = base.mark_rule(strokeWidth=3).encode(x=x, x2="rank_upper:Q")
-    points = base.mark_point(filled=True, size=50).encode(x="rank:Q")
-    some = f"; the first {len(rows)} of {len(board.systems):,}" if len(board.systems) > len(rows) else ""
-    return styled(altair.layer(reach, points).properties(title=f"{board.measure}: {_tasks(board)}{some}"))
+    rows = [known(row) for row in _rows(board)]
+    axis = f"rank, with its {_level(board)} confidence interval"
+    panel = charts.ranks(rows, axis=axis, systems=len(board.systems), main="may_be_best")
+    return Chart(panels=[panel], subtitle=_subtitle(board), note="Blue: may be the best.")
 
 
-def _labels(names: Sequence[str]) -> list[str]:
-    """The names, shortened in the middle if they stay different."""
-    short = shortened_names(names, LONGEST_LABEL)
-    return short if len(set(short)) == len(names) else list(names)
+def _subtitle(board: Board) -> str:
+    return f"{board.measure}, {_tasks(board)}, {len(board.systems):,} systems, {_test(board)}"
 
 
-def critical_difference_chart(result: LeaderboardResult) -> Any:
+def critical_difference_chart(result: LeaderboardResult) -> Chart:
     """Average ranks, and bars that join systems within Nemenyi's critical difference.
 
     By means, and bars of the test of the board, where there are no ranks within tasks: with missing scores, two
@@ -354,27 +330,24 @@ def critical_difference_chart(result: LeaderboardResult) -> Any:
     """
     board = next(iter(result.boards.values()))
     found = board.friedman
-    some = f"; the best {MOST_IN_DIAGRAM} of {len(board.systems):,}" if len(board.systems) > MOST_IN_DIAGRAM else ""
     if found is None:
-        systems = list(zip(board.systems, board.scores.tolist(), strict=True))
-        axis = f"mean {board.measure}" + (" (z)" if board.standardise == "z" else "")
-        return group_diagram(
-            systems,
+        panel = charts.diagram(
+            list(zip(board.systems, board.scores.tolist(), strict=True)),
             letter_groups(board.comparison.letters),
-            axis=axis,
-            title=f"{_tasks(board)}, {_test(board)}; bars join systems of which no two are separable{some}",
-            subtitle=[BLUE_POINTS],
+            axis=f"mean {board.measure}" + (" (z)" if board.standardise == "z" else ""),
             best=board.comparison.top_group,
             best_is_high=not board.lower_is_better,
         )
-    systems = [(board.systems[at], float(found.average_ranks[at])) for at in found.order.tolist()]
-    return group_diagram(
-        systems,
+        note = f"Bars join systems of which no two are separable; {BLUE_POINTS}."
+        return Chart(panels=[panel], subtitle=_subtitle(board), note=note)
+    panel = charts.diagram(
+        [(board.systems[at], float(found.average_ranks[at])) for at in found.order.tolist()],
         found.groups(),
         axis=f"average rank in {board.measure} on {len(board.tasks):,} tasks",
-        title=f"Friedman and Nemenyi, α = {board.alpha:g}; bars join systems that are not separable{some}",
         critical=found.critical_difference,
     )
+    subtitle = f"{board.measure}, {_tasks(board)}, {len(board.systems):,} systems, α = {board.alpha:g}"
+    return Chart(panels=[panel], subtitle=subtitle, note="Bars join systems that Friedman and Nemenyi do not separate.")
 
 
 def _test(board: Board) -> str:
@@ -384,19 +357,21 @@ def _test(board: Board) -> str:
 FOREST = {"collection": "collection", "fixed": "fixed effect", "random": "random effect", "next": "another collection"}
 
 
-def forest(result: LeaderboardResult) -> Any:
-    """The difference of each pair in each collection, combined, and expected in another one."""
+def forest(result: LeaderboardResult) -> Chart:
+    """The difference of the first pairs in each collection, combined, and expected in another one."""
     board = next(iter(result.boards.values()))
     if not board.topics:
         raise RequestError("a forest needs several collections", fix="Give one score table per collection.")
     if not board.effects:
         raise RequestError("no pair has differences that vary in two collections", fix="Choose another chart.")
-    shown = board.effects[:FORESTS]
-    more = f"; {FORESTS} of {len(board.effects):,} pairs" if len(board.effects) > FORESTS else ""
-    rows = [row for each in shown for row in _forest_rows(board, each)]
-    one = f"{shown[0].first} minus {shown[0].second}" if len(shown) == 1 else "Pairs"
-    title = f"{one}: {_level(board)} intervals; random effect of Paule and Mandel, Hartung and Knapp{more}"
-    return forest_chart(rows, axis=f"difference in {board.measure}", title=title, titles=FOREST)
+    axis = f"difference in {board.measure}"
+    first = board.effects[:2]
+    panels = [
+        charts.forest(_forest_rows(board, each), axis=axis, title=f"{each.first} minus {each.second}") for each in first
+    ]
+    some = f" The first {len(first)} of {len(board.effects):,} pairs." if len(board.effects) > len(first) else ""
+    note = f"{_level(board)} intervals; random effect of Paule and Mandel, Hartung and Knapp.{some}"
+    return Chart(panels=panels, subtitle=_subtitle(board), note=note)
 
 
 def _level(board: Board) -> str:
@@ -404,7 +379,7 @@ def _level(board: Board) -> str:
 
 
 def _forest_rows(board: Board, effect: PairEffect) -> list[dict[str, Any]]:
-    found, pair = effect.combined, f"{effect.first} minus {effect.second}"
+    found = effect.combined
     rows = [
         {
             "name": f"{row['collection']} ({row['topics']:,} topics)",
@@ -418,12 +393,11 @@ def _forest_rows(board: Board, effect: PairEffect) -> list[dict[str, Any]]:
         ("random", found.random, found.random_lower, found.random_upper),
         ("next", found.random, found.prediction_lower, found.prediction_upper),
     )
-    rows += [
+    return rows + [
         {"name": FOREST[kind], "kind": kind, "difference": middle, "lower": low, "upper": high}
         for kind, middle, low, high in ends
         if math.isfinite(low)
     ]
-    return [{"pair": pair, **row} for row in rows]
 
 
 def _pictures(result: LeaderboardResult) -> list[tuple[str, Any]]:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.methods.design import Goal, solve
-from cranfield.methods.design.cards import Card, Gate, card_curves
+from cranfield.methods.design.cards import Card, Gate
 from cranfield.methods.design.solver import ORDER
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
-from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart, line_chart
+from cranfield.rendering.charts import Series, curves
+from cranfield.rendering.design_charts import power_chart
 from cranfield.rendering.document import Column, Document, Table, View, first_sentence, html_text
+from cranfield.rendering.drawing import Axis, Chart
 from cranfield.rendering.references import ROBUST_CITATIONS
-from cranfield.rendering.sketch import Curve, line_sketch
 
 if TYPE_CHECKING:
     from cranfield.methods.design.labels import LabelCard
@@ -258,22 +259,17 @@ def _is_one_each(result: PowerResult) -> bool:
     return len({card.measure for card in result.cards}) == len(result.cards)
 
 
-def curve(result: PowerResult) -> Any:
+def curve(result: PowerResult) -> Chart:
     """Detectable differences against the number of topics: of the cards, or around the only one."""
-    if result.labels:
-        return line_chart(_label_curve(result.labels[0]), x="topics", y="value", colour="what", titles=LABEL_AXES)
-    if len(result.cards) > 1:
-        return card_chart([card.to_dict() for card in result.cards])
-    (card,) = result.cards
-    topics, found = card_curves(card)
-    rows = [
-        {**card.to_dict(), "topics": n, **{name: values[at] for name, values in found.items()}}
-        for at, n in enumerate(topics)
-    ]
-    return card_chart(rows)
-
-
-LABEL_AXES = {"topics": "topics labelled by people", "value": "detectable difference", "what": ""}
+    if not result.labels:
+        return power_chart(result)
+    card = result.labels[0]
+    rows = _label_curve(card)
+    names = list(dict.fromkeys(row["what"] for row in rows))
+    series = [Series(name, [(row["topics"], row["value"]) for row in rows if row["what"] == name]) for name in names]
+    across, up = (Axis(title=text, is_log=True) for text in ("topics labelled by people", "detectable difference"))
+    here = (float(card.topics), card.detectable_difference)
+    return Chart(panels=[curves(series, x=across, y=up, here=here)])
 
 
 def _label_curve(card: LabelCard) -> list[dict[str, Any]]:
@@ -294,32 +290,9 @@ def _label_curve(card: LabelCard) -> list[dict[str, Any]]:
     ]
 
 
-def _label_sketch(card: LabelCard) -> tuple[str, str]:
-    rows = _label_curve(card)
-    names = dict.fromkeys(row["what"] for row in rows)
-    curves = [
-        Curve(name, [(float(row["topics"]), float(row["value"])) for row in rows if row["what"] == name])
-        for name in names
-    ]
-    here = (float(card.topics), card.detectable_difference)
-    return line_sketch(curves, x_title=LABEL_AXES["topics"], y_title=LABEL_AXES["value"], here=here), card.measure
-
-
 def sketch(result: PowerResult) -> tuple[str, str]:
-    """The curves that the first card lies on; nothing where cards differ in more than their measure."""
-    if result.labels:
-        return _label_sketch(result.labels[0])
-    card = result.cards[0]
-    if not _is_one_each(result):
-        return "", card.measure
-    topics, found = card_curves(card)
-    curves = [
-        Curve(CARD_CURVES[name], list(zip(map(float, topics), values, strict=True)))
-        for name, values in found.items()
-        if card.is_family or name not in ("pair_detectable_difference", "detectable_range")
-    ]
-    here = (float(card.topics), card.detectable_difference)
-    return line_sketch(curves, x_title=TITLES["topics"], y_title=TITLES["value"], here=here), card.measure
+    """The curves for a page, and their measure."""
+    return curve(result).to_svg(is_headed=False), (result.labels or result.cards)[0].measure
 
 
 def badge(result: PowerResult) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.replicates import ReplicateSize
 from cranfield.methods.design.spreads import Structure
 from cranfield.methods.names import TEST_LABELS
+from cranfield.rendering.design_charts import named_curves
 from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.drawing import Chart
 
 CITATIONS = ("Cochran1977", "Clark1973", "Satterthwaite1946")
 _TOLD = (
@@ -135,27 +138,17 @@ def _axis_titles(structure: Structure) -> dict[str, str]:
     return _titles(structure) | {"topics": f"number of {structure.unit}s", "curve": ""}
 
 
-def replicate_chart(plans: Sequence[ReplicateSize]) -> Any:
-    """Draw the cost, the power of a budget, or the number of units against the items per unit, by repeats."""
-    from cranfield.rendering.charts import line_chart
-
+def replicate_chart(plans: Sequence[ReplicateSize]) -> Chart:
+    """The cost, the power of a budget, or the number of units against the items per unit, by repeats."""
     x, y, rows = _curves(plans)
-    titles = _axis_titles(plans[0].structure)
-    return line_chart(rows, x=x, y=y, colour="curve" if rows[0]["curve"] else None, titles=titles)
-
-
-def replicate_sketch(plans: Sequence[ReplicateSize]) -> tuple[str, str]:
-    """The same curves for a page, with a mark at the best design."""
-    from cranfield.rendering.sketch import Curve, line_sketch
-
-    first = plans[0]
-    try:
-        x, y, rows = _curves(plans)
-    except RequestError:
-        return "", ""
-    names = list(dict.fromkeys(row["curve"] for row in rows))[:7]
-    curves = [Curve(name, [(float(row[x]), float(row[y])) for row in rows if row["curve"] == name]) for name in names]
     here = next(((float(row[x]), float(row[y])) for row in rows if row.get("best")), None)
-    titles = _axis_titles(first.structure)
-    drawn = line_sketch(curves, x_title=titles[x], y_title=titles[y], here=here)
-    return drawn, f"Method: {first.size.method.title}."
+    chart = named_curves(rows, x=x, y=y, name="curve", titles=_axis_titles(plans[0].structure), here=here)
+    few, many = (choose(rows, key=lambda row: row[y]) for choose in (min, max))
+    titles = _axis_titles(plans[0].structure)
+    ends = [f"{_plain(row[y])} ({_words(row, titles)})" for row in (many, few)]
+    title = f"{titles[y].capitalize()}: from {ends[0]} to {ends[1]}"
+    return replace(chart, title=title, subtitle=plans[0].size.method.title)
+
+
+def _words(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    return ", ".join(f"{row[name]} {titles[name]}" for name in ("items", "repeats"))

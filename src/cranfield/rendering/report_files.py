@@ -15,6 +15,7 @@ from typing import Any
 from cranfield.errors import RequestError, WriteError, check_part, missing_part
 from cranfield.formats.text import atomic_write, in_utf8
 from cranfield.questions.report import ReportResult
+from cranfield.rendering.charts import converted
 from cranfield.rendering.document import Table, finite, warning_lines
 from cranfield.rendering.latex import bibtex_comments, cite_in_latex, latex_table, latex_text, table_lines
 from cranfield.rendering.output_formats import markdown_table, markdown_text
@@ -123,25 +124,16 @@ def _latex_figure(title: str, file: str) -> str:
 
 
 def write_figures(report: Report, path: str | Path) -> dict[str, str]:
-    """Write the charts of a report into a folder beside ``path``; return their files by their titles.
-
-    They are PDF, or PNG where they have very many marks.
-    """
+    """Write the charts of a report as PDF into a folder beside ``path``; return their files by their titles."""
     if missing_part("charts"):
         return {}
-    import vl_convert
-
-    from cranfield.rendering.report_page import has_many_marks, page_spec
-
     folder, files = Path(path).with_suffix("").with_name(f"{Path(path).stem}-figures"), {}
     pictures = [picture for section in report.sections for part in section.parts for picture in part.pictures]
     for at, picture in enumerate(pictures, start=1):
         folder.mkdir(exist_ok=True)
-        spec = finite(page_spec(picture.chart))
-        is_image, text = has_many_marks(spec), json.dumps(spec)
-        name = f"{at}.{'png' if is_image else 'pdf'}"
+        name = f"{at}.pdf"
         with atomic_write(folder / name) as stream:
-            stream.write(vl_convert.vegalite_to_png(text, scale=2) if is_image else vl_convert.vegalite_to_pdf(text))
+            stream.write(converted(picture.chart.to_svg(is_headed=False), ".pdf"))
         files[picture.title] = f"{folder.name}/{name}"
     return files
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.errors import Caution, missing_part, speak
+from cranfield.errors import Caution, speak
 from cranfield.formats.problems import Problem
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
 from cranfield.rendering.document import Document, spoken, spoken_warnings
+from cranfield.rendering.drawing import Chart
 from cranfield.rendering.references import cited_keys
 from cranfield.versions import versions
 
@@ -23,15 +24,15 @@ METHODS_ORDER = ("read", "scores", "variance", "size", "power", "compare")
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart (of Altair, or its specification) and its text alternative; None where charts cannot be drawn here."""
+    """A chart and its text alternative."""
 
     title: str
-    chart: Any
+    chart: Chart
 
     @classmethod
-    def drawn(cls, title: str, draw: Callable[..., Any], *of: Any, **how: Any) -> Picture:
-        """The chart that ``draw`` makes of these; without the part that draws, its title alone."""
-        return cls(title, None if missing_part("charts") else draw(*of, **how))
+    def drawn(cls, title: str, draw: Callable[..., Chart], *of: Any, **how: Any) -> Picture:
+        """The chart that ``draw`` makes of these."""
+        return cls(title, draw(*of, **how))
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,6 @@ from cranfield.methods.judging.assessment import JudgeAssessment
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES, with_correction
 from cranfield.methods.variance import Variances
 from cranfield.questions.report import ReportInput, ReportResult
-from cranfield.rendering.charts import (
-    card_chart,
-    interval_chart,
-    matrix_figure,
-    power_figure,
-    shards_figure,
-    size_figure,
-    variance_figure,
-)
 from cranfield.rendering.document import Column, Document, Table, View, first_sentence, listed, show, warning_lines
 from cranfield.rendering.report_model import LeftOut, Part, Picture, Point, Report, Section, Start
 from cranfield.rendering.score_document import measure_citation, score_document, spread_pictures
@@ -119,10 +110,10 @@ def _cite_measure(name: str) -> str:
 
 def variance_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return every estimate of the variance."""
-    from cranfield.rendering.variance_document import variance_document
+    from cranfield.rendering.variance_document import variance_chart, variance_document
 
     document = variance_document(found, result.inputs)
-    picture = Picture.drawn("Estimates of the variance with their intervals", variance_figure, found.to_dict())
+    picture = Picture.drawn("Estimates of the variance with their intervals", variance_chart, found.to_dict())
     said = "; ".join(_variance_words(found, measure) for measure in result.about.measures)
     methods = (
         f"Variances of the scores were estimated by two-way ANOVA [@Sakai2014] ({said}), with "
@@ -143,6 +134,7 @@ def _ranged(estimate: Any) -> str:
 
 def size_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the numbers of topics, with the range from the interval of the variance."""
+    from cranfield.rendering.design_charts import topics_chart
     from cranfield.rendering.size_document import pilot_size_document
 
     document = pilot_size_document(found["sizes"], result.inputs)
@@ -150,7 +142,7 @@ def size_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         "difference": "Topics against the smallest difference to detect",
         "systems": "Topics against the number of systems",
     }
-    pictures = tuple(Picture.drawn(titles[x], size_figure, rows, x=x) for x, rows in found["curves"].items())
+    pictures = tuple(Picture.drawn(titles[x], topics_chart, rows, x) for x, rows in found["curves"].items())
     return [Part(document, pictures)], _size_methods(result.about, document)
 
 
@@ -193,16 +185,17 @@ def _counted(row: Mapping[str, Any]) -> str:
 
 def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the differences that the given topics detect."""
+    from cranfield.questions.power import PowerResult
+    from cranfield.rendering.design_charts import power_chart, reached_chart
     from cranfield.rendering.power_document import card_document
 
     cards, goal = found["cards"], result.about.goal
     pictures = []
     for card in cards:
-        curve = [each.to_dict() for each in found["curves"] if each.measure == card.measure]
-        powers = found["powers"][card.measure]
+        alone, powers = PowerResult(cards=(card,)), found["powers"][card.measure]
         pictures += [
-            Picture.drawn(f"{card.measure}: detectable differences by number of topics", card_chart, curve),
-            Picture.drawn(f"{card.measure}: power against the number of topics", power_figure, powers),
+            Picture.drawn(f"{card.measure}: detectable differences by number of topics", power_chart, alone),
+            Picture.drawn(f"{card.measure}: power against the number of topics", reached_chart, powers, goal.power),
         ]
     said = "; ".join(f"{card.detectable_difference:.4f} for {card.measure}" for card in cards)
     first = cards[0]
@@ -216,7 +209,8 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
 def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return which systems differ, by the default test of all pairs."""
-    from cranfield.rendering.comparison_document import charted, compare_document, differences_by_topic
+    from cranfield.rendering.comparison_charts import differences_by_topic, interval_chart, matrix_chart
+    from cranfield.rendering.comparison_document import charted, compare_document
     from cranfield.rendering.paper_table import CITATIONS
 
     parts, said, tests = [], [], []
@@ -229,7 +223,7 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
             Picture.drawn(
                 f"{title}: differences{of} with their intervals", interval_chart, rows, document.extra, pairs=pairs
             ),
-            Picture.drawn(f"{title}: every pair of {note or 'systems'}", matrix_figure, rows, pairs),
+            Picture.drawn(f"{title}: every pair of {note or 'systems'}", matrix_chart, rows, pairs),
             Picture.drawn(
                 f"{title}: {each.systems[0]} minus {each.systems[1]} on every topic", differences_by_topic, each
             ),
@@ -257,6 +251,7 @@ def _family_wise(found: Sequence[Comparison]) -> str:
 
 def shard_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the models of Ferro and Sanderson (2019) on random shards, or on the replicates of a score table."""
+    from cranfield.rendering.shard_charts import shard_chart
     from cranfield.rendering.shard_document import shard_document
 
     about = result.about
@@ -266,18 +261,15 @@ def shard_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         split = f"every topic had {len(about.table.shards)} replicates"
     parts = []
     for study in found:
-        once = [row for row in study.to_dict() if row["sample"] == 0]
-        pictures = [
-            Picture.drawn(f"{measure}: significant pairs under every model", shards_figure, _of(once, measure))
-            for measure in dict.fromkeys(row["measure"] for row in once)
-        ]
+        pictures = [Picture.drawn("Significant pairs under every model", shard_chart, study, "robustness")]
         parts.append(Part(shard_document(study, result.inputs), tuple(pictures)))
     return parts, f"For the models MD1 to MD6 [@FerroSanderson2019] {split} (seed {result.about.seed})."
 
 
 def reliability_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the reliability of the collection: generalisability, swaps, halves, discrimination, rankings."""
-    from cranfield.rendering.reliability_document import reliability_chart, reliability_document
+    from cranfield.rendering.reliability_charts import reliability_chart
+    from cranfield.rendering.reliability_document import reliability_document
 
     pictures = (
         Picture.drawn("Swap rates against the difference of two systems", reliability_chart, found, "swaps"),
@@ -292,7 +284,8 @@ def reliability_section(result: ReportResult, found: Any) -> tuple[list[Part], s
 
 def pilot_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the estimates of pilots with fewer teams and topics."""
-    from cranfield.rendering.pilot_document import pilot_chart, pilot_document
+    from cranfield.rendering.pilot_charts import pilot_chart
+    from cranfield.rendering.pilot_document import pilot_document
 
     document = pilot_document(found, result.inputs)
     picture = Picture.drawn("Variance against the teams left out", pilot_chart, document.rows)
@@ -305,7 +298,8 @@ def pilot_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
 def budget_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return equivalent designs by pool depth, and their costs."""
-    from cranfield.rendering.pilot_document import budget_chart, budget_document
+    from cranfield.rendering.pilot_charts import budget_chart
+    from cranfield.rendering.pilot_document import budget_document
 
     document = budget_document(found, result.inputs)
     picture = Picture.drawn("Judgments of equivalent designs against pool depth", budget_chart, document.rows)
@@ -337,10 +331,6 @@ def judges_section(result: ReportResult, found: JudgeAssessment) -> tuple[list[P
         f"all {'teams' if found.teams else 'systems'} at α = {found.alpha:g}."
     )
     return [Part(judges.document(alone), pictures)], methods
-
-
-def _of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mapping[str, Any]]:
-    return [row for row in rows if row["measure"] == measure]
 
 
 SECTIONS: dict[str, tuple[str, Maker]] = {

@@ -14,7 +14,9 @@ from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.measures.groups import GROUPS
 from cranfield.questions.score import ScoreResult
+from cranfield.rendering import charts
 from cranfield.rendering.document import Column, Document, Table, View, show
+from cranfield.rendering.drawing import Axis, Chart, Panel
 from cranfield.rendering.output_formats import scores_csv
 from cranfield.rendering.references import REFERENCES
 from cranfield.scores import ScoreTable
@@ -90,22 +92,40 @@ def _marked(document: Document, comparisons: Mapping[str, Comparison]) -> Docume
     )
 
 
-def spread(result: ScoreResult) -> Any:
-    """How the scores of every system spread over topics."""
-    from cranfield.rendering.charts import spreads_figure
-
+def spread(result: ScoreResult) -> Chart:
+    """How the scores of every system spread over topics; of several measures the first two."""
     table = result.table
-    return spreads_figure({measure: quartile_rows(table, measure) for measure in table.measures})
+    panels, note = charts.only_two([_spread_panel(table, measure) for measure in table.measures], "measures")
+    subtitle = f"{', '.join(table.measures[:2])}, {len(table.topics):,} topics, {len(table.systems):,} systems"
+    return Chart(panels=panels, title=_finding(table), subtitle=subtitle, note=f"{SPREAD} {note}".strip())
 
 
-def spread_pictures(table: ScoreTable) -> list[tuple[str, Callable[[], Any]]]:
+SPREAD = "Dot: the mean; thick line: the middle half of the topics; thin line: all of them."
+
+
+def _finding(table: ScoreTable) -> str:
+    """Which system has the best mean of the first measure."""
+    rows = quartile_rows(table, table.measures[0])
+    return f"{rows[0]['system']} has the highest mean {table.measures[0]}, {rows[0]['mean']:.4f}." if rows else ""
+
+
+def spread_pictures(table: ScoreTable) -> list[tuple[str, Callable[[], Chart]]]:
     """The same, one chart per measure: its title, and what draws it."""
-    from cranfield.rendering.charts import spread_figure
-
     return [
-        (f"{measure} of every system over topics", partial(spread_figure, quartile_rows(table, measure), measure))
-        for measure in table.measures
+        (f"{measure} of every system over topics", partial(_spread_chart, table, measure)) for measure in table.measures
     ]
+
+
+def _spread_chart(table: ScoreTable, measure: str) -> Chart:
+    return Chart(panels=[_spread_panel(table, measure)], note=SPREAD)
+
+
+def _spread_panel(table: ScoreTable, measure: str) -> Panel:
+    rows = quartile_rows(table, measure)
+    return charts.intervals(
+        rows, y="system", x="mean", low="quarter", high="three_quarters", axis=Axis(title=measure),
+        order=charts.listing([row["system"] for row in rows]), behind=("least", "most"),
+    )  # fmt: skip
 
 
 def quartile_rows(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
@@ -119,7 +139,8 @@ def quartile_rows(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
         mine = values[~np.isnan(values[:, at]), at]
         if len(mine):
             quantiles = np.quantile(mine, [0, 0.25, 0.5, 0.75, 1]).tolist()
-            rows.append({"system": table.systems[at], **dict(zip(names, quantiles, strict=True))})
+            mean = float(mine.mean())
+            rows.append({"system": table.systems[at], "mean": mean, **dict(zip(names, quantiles, strict=True))})
     return rows
 
 

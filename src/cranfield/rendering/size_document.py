@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.design.formulas import SEPARATE, Method
 from cranfield.methods.design.goals import GOALS
 from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan, variance_words
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
 from cranfield.methods.design.solver import ORDER, Size
 from cranfield.questions.size import SizeResult
+from cranfield.rendering.design_charts import label_chart, size_chart
 from cranfield.rendering.document import Column, Document, Table, View, show
+from cranfield.rendering.drawing import Chart
 from cranfield.rendering.references import cite_in_words
 
 if TYPE_CHECKING:
@@ -349,81 +352,58 @@ def document(result: SizeResult) -> Document:
     return size_document(result.sizes, result.inputs)
 
 
-def curve(result: SizeResult) -> Any:
-    """n against the input that varies most."""
-    from cranfield.rendering.charts import size_chart
-
+def curve(result: SizeResult, axis: str | None = None) -> Chart:
+    """n along its goal, the input with most values, or another ``axis``; with a model's labels the cost against r."""
     if result.replicates:
         from cranfield.rendering.replicate_document import replicate_chart
 
         return replicate_chart(result.replicates)
-    measures = list(dict.fromkeys(each.measure for each in result.pilot))
-    name = f"{measures[0]}: " if len(measures) == 1 else ""
-    return size_chart(document(result).rows, title=f"{name}{result.sizes[0].method.title}")
+    return _label_chart(result, axis) if result.labels else size_chart(result, axis)
 
 
 def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:
-    """n along the curve that the first answer lies on, over ``axis`` or its goal, and a mark at the design itself."""
-    from cranfield.methods.design.cards import curve_through
-    from cranfield.rendering.charts import TITLES, is_wide, size_curves
-    from cranfield.rendering.sketch import Curve, line_sketch
-
-    if result.replicates:
-        from cranfield.rendering.replicate_document import replicate_sketch
-
-        return replicate_sketch(result.replicates)
-    if result.labels:
-        return _label_sketch(result, axis)
-    first = result.sizes[0]
-    request = _pilot_request(result) if result.pilot else replace(result.request, method=first.method.name)
-    rows = plan(curve_through(request, axis))[0].to_dict()
-    if sum(row["topics"] is not None for row in rows) < 2:
+    """The same for a page, and its caption; nothing where one point is all that can be drawn."""
+    try:
+        drawn = curve(result, axis)
+    except NoEffectError:
+        raise
+    except RequestError:
         return "", ""
-    x, labelled = size_curves(rows)
-    names = list(dict.fromkeys(row["curve"] for row in labelled))[:7]
-    curves = [
-        Curve(name, sorted((float(row[x]), float(row["topics"])) for row in labelled if row["curve"] == name))
-        for name in names
-    ]
-    here = None
-    if first.topics.size == 1 and first.reached.all():
-        row = first.to_dict()[0]
-        here = (float(row[x]), float(row["topics"]))
-    drawn = line_sketch(curves, x_title=TITLES[x], y_title=TITLES["topics"], log=is_wide(labelled), here=here)
-    return drawn, _caption(result)
+    return drawn.to_svg(is_headed=False), "" if result.replicates or result.labels else _caption(result)
 
 
 CORRELATIONS = (0.0, *(round(0.05 * step, 2) for step in range(2, 20)))
 """The r of a curve."""
 
 
-def _label_sketch(result: SizeResult, axis: str | None) -> tuple[str, str]:
+def _label_chart(result: SizeResult, axis: str | None) -> Chart:
     """The cost against r, or topics along ``axis``, beside that of human labels alone; a mark at the design itself."""
-    from cranfield.rendering.charts import TITLES
-    from cranfield.rendering.sketch import Curve, line_sketch
-
     first = result.labels[0]
     rows = _label_curve(result, axis)
     x = axis or "judge_correlation"
     y, other = ("topics", "human_topics") if first.costs.judge is None or axis else ("cost", "human_topics_cost")
     known = [row for row in rows if row[y] is not None and row[other] is not None]
     if len(known) < 2:
-        return "", ""
-    curves = [
-        Curve(name, sorted((float(row[x]), float(row[word])) for row in known))
-        for name, word in (("with the model's labels", y), ("people alone", other))
-    ]
+        raise RequestError("one design is a point, not a curve", fix="Give several values of an input.")
     here = None
     if len(first.designs) == 1 and first.designs[0].topics is not None:
         row = first.to_dict()[0]
         here = (float(row[x]), float(row[y]))
-    words = "Cost" if y == "cost" else "Topics labelled by people"
-    caption = f"{words}; regression estimator, {first.size.method.title}."
-    return line_sketch(curves, x_title=TITLES[x], y_title=TITLES[y], here=here), caption
+    title = "cost" if y == "cost" else "topics labelled by people"
+    chart = label_chart(known, x=x, y=((y, "with the model's labels"), (other, "people alone")), here=here, title=title)
+    return chart if here else replace(chart, title=_saves(first.to_dict(), y, other))
+
+
+def _saves(rows: Sequence[Mapping[str, Any]], y: str, other: str) -> str:
+    """What the labels of the model save at most over the designs asked for."""
+    shares = [(1 - row[y] / row[other], row["judge_correlation"]) for row in rows if row[y] is not None and row[other]]
+    most, r = max(shares, default=(0.0, 0.0))
+    what = "cost" if y == "cost" else "human labels"
+    return f"The model's labels save up to {most:.0%} of the {what} (r = {r:g})"
 
 
 def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
-    from cranfield.methods.design.cards import curve_through
+    from cranfield.methods.design.curves import curve_through
     from cranfield.methods.design.labels import plan_labels
 
     first, sides = result.labels[0], result.request.sides

@@ -1,239 +1,216 @@
-"""Charts of studies: topics, errors and power of every plan, figures of Webber et al. (2008), a study over time."""
+"""Charts of studies: every plan, figures of Webber et al. (2008), a study over time, peeking."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import RequestError
-from cranfield.methods.sequential.plans import ALWAYS, NEVER, WITH_T
-from cranfield.methods.sequential.study import Course
-from cranfield.rendering.charts import COLOURS, line_chart, styled
+from cranfield.rendering.charts import Listing, Point, Rows, Series, curves, histogram, intervals, scatter
 from cranfield.rendering.document import Document
+from cranfield.rendering.drawing import BLUE, GREY, ORANGE, QUIET, Axis, Chart, Mark, Panel
+
+if TYPE_CHECKING:
+    from cranfield.methods.sequential.study import Course
+
+HOLDS = {"always": BLUE, "if t is valid": GREY, "no": ORANGE}
+"""The colour of a plan, by when its false positives stay at α."""
 
 
-def simulation_chart(document: Document, figure: str = "plans") -> Any:
-    """Draw the requested figure: all plans, inclusion (Fig. 4), the sd (Fig. 5) or false positives (Fig. 6)."""
+def simulation_chart(document: Document, figure: str = "plans") -> Chart:
+    """The requested figure: all plans, inclusion (Fig. 4), the sd (Fig. 5) or false positives (Fig. 6)."""
     if figure == "plans":
-        return _plans_chart(document)
+        return plans_chart(document)
     if figure == "inclusion":
-        return _inclusion_chart(document.extra["inclusion"])
+        return inclusion_chart(document.extra["inclusion"])
     names = ("sd_iterative", "sd") if figure == "sd" else ("false_positives_iterative", "false_positives_random")
     pairs = document.extra["pairs"]
     if any(name not in pair for pair in pairs for name in names):
         raise RequestError("this figure needs the plans iterative and random", fix="Leave out `plans`, or name both.")
-    return _sd_chart(pairs) if figure == "sd" else _errors_chart(pairs, document.inputs["alpha"])
+    return sd_of_plan_chart(pairs) if figure == "sd" else errors_chart(pairs, document.inputs["alpha"])
 
 
-def _data(rows: Sequence[Mapping[str, Any]]) -> Any:
-    import altair
-
-    return altair.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
-
-
-def _plans_chart(document: Document) -> Any:
-    """Topics, false positives and power of every plan, in three panels that share their rows."""
-    import altair
-
-    order = [row["plan"] for row in document.rows]
-    panels = (
-        ("topics", "topics if the systems differ (5–95 %)", "topics_low", "topics_high", None),
-        (
-            "false_positives",
-            "false positives (95 %)",
-            "false_positives_lower",
-            "false_positives_upper",
+def plans_chart(document: Document) -> Chart:
+    """Topics and false positives of every plan."""
+    panels = [
+        _plan_panel(document, "topics", "topics_low", "topics_high", "topics if the systems differ (5–95 %)", None),
+        _plan_panel(
+            document, "false_positives", "false_positives_lower", "false_positives_upper", "false positives (95 %)",
             document.inputs["alpha"],
         ),
-        ("power", "power (95 %)", "power_lower", "power_upper", document.inputs["power"]),
+    ]  # fmt: skip
+    note = "False positives stay at α: blue always, grey if t is valid, orange no."
+    return Chart(panels=panels, note=note)
+
+
+def _plan_panel(document: Document, x: str, low: str, high: str, title: str, goal: float | None) -> Panel:
+    axis = Axis(title=title, low=0, is_whole=goal is None)
+    order = Listing([row["plan"] for row in document.rows], 0)
+    panel = intervals(
+        document.rows, y="plan", x=x, low=low, high=high, axis=axis, order=order, colours=HOLDS, coloured_by="holds"
     )
-    made: list[Any] = []
-    for word, title, low, high, goal in panels:
-        base = altair.Chart(_data(document.rows), width=200, height=24 * len(order)).encode(
-            y=altair.Y("plan:N", sort=order, title=None, axis=None if made else altair.Axis(labelLimit=200)),
-            tooltip=[altair.Tooltip(f"{name}:Q") for name in (word, low, high)],
-            color=altair.Color(
-                "holds:N",
-                title="α held",
-                scale=altair.Scale(domain=[ALWAYS, WITH_T, NEVER], range=[COLOURS[2], COLOURS[0], COLOURS[1]]),
-            ),
-        )
-        span = base.mark_rule(strokeWidth=3, opacity=0.5).encode(
-            x=altair.X(f"{low}:Q", title=title, scale=altair.Scale(zero=word != "power")), x2=f"{high}:Q"
-        )
-        layers = [span, base.mark_point(filled=True, size=50).encode(x=f"{word}:Q")]
-        if goal is not None:
-            mark = altair.Chart(_data([{"goal": goal}])).mark_rule(strokeDash=[4, 3], color="#666666")
-            layers.insert(0, mark.encode(x="goal:Q"))
-        made.append(altair.layer(*layers))
-    return styled(altair.hconcat(*made, spacing=24))
+    marks = [Mark(kind="upright", x=[goal], colour=QUIET, width=1.0, dash="4 3")] if goal is not None else []
+    return replace(panel, marks=[*marks, *panel.marks])
 
 
-def _inclusion_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    import altair
-
+def inclusion_chart(rows: Rows) -> Chart:
+    """The probability that a topic is included, against the difference on it."""
     if not rows:
         raise RequestError(
             "inclusion is defined for one pair under the iterative plan", fix="Name one pair of systems."
         )
-    x = altair.X("difference:Q", title="difference on the topic")
-    y = altair.Y("inclusion:Q", title="probability of inclusion", scale=altair.Scale(zero=False))
-    hover = [altair.Tooltip("topic:N"), altair.Tooltip("difference:Q"), altair.Tooltip("inclusion:Q")]
-    chart = altair.Chart(_data(rows), width=520, height=320).mark_point(filled=True, size=30, color=COLOURS[0])
-    return styled(chart.encode(x=x, y=y, tooltip=hover))
+    says = [f"{row['topic']}; {row['difference']:.4f}; {row['inclusion']:.3f}" for row in rows]
+    dots = Mark(kind="dots", x=_values(rows, "difference"), y=_values(rows, "inclusion"), says=says)
+    x, y = Axis(title="difference on the topic"), Axis(title="probability of inclusion")
+    return Chart(panels=[Panel(x=x, y=y, marks=[dots])])
 
 
-def _against(rows: Sequence[Mapping[str, Any]], x: str, y: str, titles: tuple[str, str]) -> Any:
-    """One point per pair, and the line where both numbers are equal."""
-    import altair
+def _values(rows: Rows, word: str) -> list[float]:
+    return [float("nan") if row[word] is None else float(row[word]) for row in rows]
 
-    values = [row[name] for row in rows for name in (x, y)]
-    reach = [min(values), max(values)]
-    scale = altair.Scale(domain=reach, zero=False, nice=True)
-    line = altair.Chart(_data([{"v": value} for value in reach])).mark_line(color="#999999", strokeDash=[4, 3])
-    points = altair.Chart(_data(rows), width=380, height=380).mark_point(filled=True, size=40, color=COLOURS[0])
-    hover = [
-        altair.Tooltip("system:N"),
-        altair.Tooltip("baseline:N"),
-        altair.Tooltip(f"{x}:Q"),
-        altair.Tooltip(f"{y}:Q"),
-    ]
-    dots = points.encode(
-        x=altair.X(f"{x}:Q", title=titles[0], scale=scale),
-        y=altair.Y(f"{y}:Q", title=titles[1], scale=scale),
-        tooltip=hover,
+
+def _points(rows: Rows, x: str, y: str) -> list[Point]:
+    return list(zip(_values(rows, x), _values(rows, y), strict=True))
+
+
+def _pair_names(pairs: Rows) -> list[str]:
+    return [f"{pair['system']} – {pair['baseline']}" for pair in pairs]
+
+
+def sd_of_plan_chart(pairs: Rows) -> Chart:
+    """The sd when the iterative plan stops, against that of all topics: Webber et al. (2008), Fig. 5."""
+    points = _points(pairs, "sd", "sd_iterative")
+    panel = scatter(points, _pair_names(pairs), x="sd of all topics", y="mean sd when the iterative plan stops")
+    return Chart(panels=[panel], note="Dashed: no bias.")
+
+
+def errors_chart(pairs: Rows, alpha: float) -> Chart:
+    """False positives of iterative against random sampling, pair by pair: Webber et al. (2008), Fig. 6."""
+    points = _points(pairs, "false_positives_random", "false_positives_iterative")
+    panel = scatter(
+        points, _pair_names(pairs), x="false positives, random sampling", y="false positives, iterative sampling"
     )
-    return line.encode(x="v:Q", y="v:Q") + dots
+    marks = [
+        Mark(kind="upright", x=[alpha], colour=QUIET, width=1.0),
+        Mark(kind="across", y=[alpha], colour=QUIET, width=1.0),
+    ]  # fmt: skip
+    return Chart(panels=[replace(panel, marks=[*marks, *panel.marks])], note=f"Lines: α = {alpha:g}.")
 
 
-def _sd_chart(pairs: Sequence[Mapping[str, Any]]) -> Any:
-    return styled(_against(pairs, "sd", "sd_iterative", ("sd of all topics", "mean sd when the iterative plan stops")))
-
-
-def _errors_chart(pairs: Sequence[Mapping[str, Any]], alpha: float) -> Any:
-    import altair
-
-    chart = _against(
-        pairs,
-        "false_positives_random",
-        "false_positives_iterative",
-        ("false positives, random sampling", "false positives, iterative sampling"),
-    )
-    mark = altair.Chart(_data([{"alpha": alpha}])).mark_rule(color=COLOURS[1], opacity=0.5)
-    return styled(chart + mark.encode(y="alpha:Q") + mark.encode(x="alpha:Q"))
-
-
-def trial_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Webber et al. (2008), Fig. 3: total topics against the size of the trial, one curve per sd."""
+def trial_chart(rows: Rows) -> Chart:
+    """Total topics against the size of the trial, one curve per sd: Webber et al. (2008), Fig. 3."""
     if len({row["trial"] for row in rows}) < 2:
         raise RequestError(
             "one size of a trial is a point, not a curve", fix='Give a range of sizes, e.g. `trial_size="10:100:5"`.'
         )
-    titles = {"trial": "topics in the trial", "topics": "total topics", "curve": "sd of the trial"}
-    named = [{**row, "curve": f"{row['sd']:g}"} for row in rows]
-    return line_chart(named, x="trial", y="topics", colour="curve", titles=titles)
+    series, best = [], []
+    for sd in dict.fromkeys(row["sd"] for row in rows):
+        mine = _points([row for row in rows if row["sd"] == sd], "trial", "topics")
+        series.append(Series(f"sd {sd:g}", _thinned(mine)))
+        best.append(min(mine, key=lambda point: point[1]))
+    x, y = Axis(title="topics in the trial", is_log=True), Axis(title="total topics, trial and study", low=0)
+    panel = curves(series, x=x, y=y)
+    says = [f"{trial:g} topics in the trial; {total:,.0f} in total" for trial, total in best]
+    marks = Mark(kind="dots", x=[a for a, _ in best], y=[b for _, b in best], colour=ORANGE, size=9.0, says=says)
+    title = " ".join(f"A trial of {trial:g} topics costs least ({total:,.0f} in total)." for trial, total in best[:1])
+    return Chart(
+        panels=[replace(panel, marks=[*panel.marks, marks])], title=title if len(best) == 1 else "",
+        note="Orange: the fewest topics in total.",
+    )  # fmt: skip
 
 
-def coverage_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Webber et al. (2008), Fig. 2: the interval of the formula as lines, that of samples as points."""
-    import altair
-
-    ordered = sorted(rows, key=lambda row: row["sd"])
-    base = altair.Chart(_data(ordered), width=520, height=320)
-    x = altair.X("sd:Q", title="sd of all topics", scale=altair.Scale(zero=False))
-    layers = []
-    for word in ("lower", "upper"):
-        y = altair.Y(f"{word}:Q", title="sd of a trial (line: formula, points: samples)")
-        layers.append(base.mark_point(filled=True, size=14, opacity=0.5, color=COLOURS[0]).encode(x=x, y=y))
-        layers.append(base.mark_line(color=COLOURS[1]).encode(x=x, y=f"theory_{word}:Q"))
-    return styled(altair.layer(*layers))
+def _thinned(points: Sequence[Point], most: int = 80) -> list[Point]:
+    """Points enough to draw a curve by, closer together where it begins and bends."""
+    places = {round((len(points) - 1) * (at / most) ** 2) for at in range(most + 1)}
+    return [point for at, point in enumerate(points) if at in places]
 
 
-def sd_chart(sds: Sequence[float]) -> Any:
-    """Webber et al. (2008), Fig. 1: the distribution of the sds of the pairs."""
-    import altair
+def coverage_chart(rows: Rows) -> Chart:
+    """The interval of a trial's sd by the formula as lines, that of samples as dots: Webber et al. (2008), Fig. 2."""
+    ordered = sorted(rows, key=lambda row: float(row["sd"]))
+    marks = [
+        Mark(kind="line", x=_values(ordered, "sd"), y=_values(ordered, f"theory_{word}"), colour=GREY)
+        for word in ("lower", "upper")
+    ]
+    marks += [
+        Mark(kind="dots", x=_values(ordered, "sd"), y=_values(ordered, word), size=4.0) for word in ("lower", "upper")
+    ]
+    x, y = Axis(title="sd of all topics"), Axis(title="sd of a trial, 95 % interval")
+    return Chart(panels=[Panel(x=x, y=y, marks=marks)], note="Lines: the formula; dots: samples.")
 
-    x = altair.X("sd:Q", bin=altair.Bin(maxbins=40), title="sd of a pair's differences")
-    bars = altair.Chart(_data([{"sd": sd} for sd in sds]), width=520, height=320).mark_bar(color=COLOURS[0])
-    return styled(bars.encode(x=x, y=altair.Y("count():Q", title="pairs")))
+
+def sd_chart(sds: Sequence[float]) -> Chart:
+    """The distribution of the sds of the pairs: Webber et al. (2008), Fig. 1."""
+    middle = sorted(sds)[len(sds) // 2]
+    panel = histogram(
+        sds, axis="sd of a pair's differences", what="pairs", bins=min(30, max(5, len(sds) // 3)), here=middle
+    )
+    return Chart(panels=[panel], note=f"Orange: the median, {middle:.3f}.")
 
 
-def course_chart(course: Course) -> Any:
-    """Draw a study over time: the power after every topic, t at its looks, or the confidence sequence."""
-    import altair
+# --- a study over time
 
+
+def course_chart(course: Course) -> Chart:
+    """A study over time: the power after every topic, t at its looks, or the confidence sequence."""
     if not course.rows:
         raise RequestError(
             "the study has no topics yet, so there is nothing to draw", fix="Add some with `study_add()`."
         )
-    base = altair.Chart(_data(course.rows), width=520, height=320)
-    mark = altair.Chart(_data([{"goal": course.goal}])).mark_rule(color="#666666", strokeDash=[4, 3])
-    return styled(altair.layer(*_COURSES[course.kind](base), mark.encode(y="goal:Q")))
+    return Chart(panels=[COURSES[course.kind](course.rows, course.goal)])
 
 
-def _topics_axis() -> Any:
-    import altair
-
-    return altair.X("topics:Q", title="topics", scale=altair.Scale(zero=False))
+TOPICS = Axis(title="topics", is_whole=True)
 
 
-def _power_course(base: Any) -> tuple[Any, ...]:
-    import altair
-
-    y = altair.Y("achieved_power:Q", title="power at the observed sd", scale=altair.Scale(domain=[0, 1]))
-    return tuple(mark.encode(x=_topics_axis(), y=y) for mark in (base.mark_point(filled=True), base.mark_line()))
-
-
-def _looks_course(base: Any) -> tuple[Any, ...]:
-    import altair
-
-    hover = [altair.Tooltip(f"{name}:Q") for name in ("topics", "statistic", "boundary", "level")]
-    upper = altair.Y("boundary:Q", title="t, and the boundary that ends the study")
-    bounds = base.transform_calculate(below="-datum.boundary").mark_line(
-        color=COLOURS[1], point={"shape": "stroke", "size": 200, "color": COLOURS[1]}
-    )
-    seen = base.transform_filter("isValid(datum.statistic)").mark_line(
-        color=COLOURS[0], point={"size": 60, "color": COLOURS[0]}
-    )
-    x = _topics_axis()
-    return (
-        bounds.encode(x=x, y=upper, tooltip=hover),
-        bounds.encode(x=x, y="below:Q", tooltip=hover),
-        seen.encode(x=x, y="statistic:Q", tooltip=hover),
-    )
+def _power_course(rows: Rows, goal: float) -> Panel:
+    points = [(float(row["topics"]), row["achieved_power"]) for row in rows if row["achieved_power"] is not None]
+    y = Axis(title="power at the observed sd", low=0, high=1)
+    return curves([Series("", points, (), points[-1:])], x=TOPICS, y=y, goal=goal)
 
 
-def _sequence_course(base: Any) -> tuple[Any, ...]:
-    import altair
+def _looks_course(rows: Rows, goal: float) -> Panel:
+    bounds = [(float(row["topics"]), float(row["boundary"])) for row in rows if row["boundary"] is not None]
+    seen = [(float(row["topics"]), float(row["statistic"])) for row in rows if row["statistic"] is not None]
+    series = [
+        Series("t", seen, (), seen),
+        Series("boundary", bounds, (), bounds),
+        Series("boundary, the other way", [(n, -value) for n, value in bounds]),
+    ]
+    y = Axis(title="t, and the boundary that ends the study")
+    return curves(series, x=replace(TOPICS, low=0), y=y, goal=goal)
 
-    band = base.mark_area(color=COLOURS[4], opacity=0.4).encode(
-        x=_topics_axis(), y=altair.Y("lower:Q", title="difference and its confidence sequence"), y2="upper:Q"
-    )
-    return band, base.mark_line(color=COLOURS[0]).encode(x=_topics_axis(), y="difference:Q")
+
+def _sequence_course(rows: Rows, goal: float) -> Panel:
+    points = _points(rows, "topics", "difference")
+    band = [(row["lower"], row["upper"]) for row in rows]
+    y = Axis(title="difference and its confidence sequence")
+    return curves([Series("", points, band, points[-1:])], x=TOPICS, y=y, goal=goal)
 
 
-_COURSES = {"power": _power_course, "looks": _looks_course, "sequence": _sequence_course}
+COURSES: Mapping[str, Callable[[Rows, float], Panel]] = {
+    "power": _power_course,
+    "looks": _looks_course,
+    "sequence": _sequence_course,
+}
+MOST_PATHS = 60  # lines of p that can be followed
 
 
-def peek_chart(rows: Sequence[Mapping[str, Any]], alpha: float) -> Any:
-    """Draw p after every topic, one line per pair; pairs below α at some look are coloured."""
-    import altair
-
-    found = {row["pair"] for row in rows if row["p"] < alpha}
-    named = [{**row, "at some look": "significant" if row["pair"] in found else "never significant"} for row in rows]
-    order = ["significant", "never significant"]
-    lines = (
-        altair.Chart(_data(named), width=520, height=320)
-        .mark_line(strokeWidth=1.5)
-        .encode(
-            x=_topics_axis(),
-            y=altair.Y("p:Q", title="p if the study stopped here", scale=altair.Scale(type="log")),
-            detail="pair:N",
-            color=altair.Color(
-                "at some look:N", title="at some look", scale=altair.Scale(domain=order, range=[COLOURS[1], COLOURS[0]])
-            ),
-            tooltip=["pair:N", "topics:Q", "p:Q"],
+def peek_chart(rows: Rows, alpha: float) -> Chart:
+    """p after every topic, one line per pair; pairs below α at some look are orange."""
+    paths: dict[Any, list[Point]] = {}
+    for row in rows:
+        paths.setdefault(row["pair"], []).append((float(row["topics"]), max(float(row["p"]), 1e-12)))
+    crossing = {pair for pair, path in paths.items() if min(p for _, p in path) < alpha}
+    drawn = sorted(list(paths)[:MOST_PATHS], key=lambda pair: pair in crossing)
+    marks = [Mark(kind="across", y=[alpha], colour=QUIET, width=1.0, dash="4 3")]
+    marks += [
+        Mark(
+            kind="line", x=[n for n, _ in paths[pair]], y=[p for _, p in paths[pair]], width=1.0,
+            colour=ORANGE if pair in crossing else GREY,
         )
-    )
-    mark = altair.Chart(_data([{"alpha": alpha}])).mark_rule(color="#666666", strokeDash=[4, 3]).encode(y="alpha:Q")
-    return styled(altair.layer(lines, mark))
+        for pair in drawn
+    ]  # fmt: skip
+    panel = Panel(x=TOPICS, y=Axis(title="p if the study stopped here", is_log=True), marks=marks)
+    return Chart(panels=[panel], note=f"Orange: below α = {alpha:g} (dashed) at some look.")

@@ -23,7 +23,7 @@ from cranfield.questions.study import (
 )
 from cranfield.questions.study_file import StudyLogResult
 from cranfield.rendering.document import Column, Document, Table, View, show
-from cranfield.rendering.sketch import Curve, line_sketch
+from cranfield.rendering.drawing import Chart
 from cranfield.rendering.study_charts import (
     course_chart,
     coverage_chart,
@@ -624,16 +624,16 @@ def _simulated(found: PlanSimulation) -> str:
 # --- charts
 
 
-def past_chart(result: StudyPastResult) -> Any:
+def past_chart(result: StudyPastResult) -> Chart:
     return sd_chart(result.experience.sds.tolist())
 
 
-def peek(result: StudyPeekResult) -> Any:
+def peek(result: StudyPeekResult) -> Chart:
     document = near_misses_document(result)
     return peek_chart(document.extra["paths"], document.inputs["alpha"])
 
 
-def trial(result: StudyTrialResult) -> Any:
+def trial(result: StudyTrialResult) -> Chart:
     """Total topics against the size of a trial, or with scores the sd of a trial against that of all topics."""
     rows = trial_document(result).rows
     return trial_chart(rows) if result.coverage is None else coverage_chart(rows)
@@ -641,30 +641,16 @@ def trial(result: StudyTrialResult) -> Any:
 
 def trial_sketch(result: StudyTrialResult) -> tuple[str, str]:
     """Total topics against the size of a trial, one curve per sd."""
-    if result.plan is None:
+    if result.plan is None or len({row["trial"] for row in result.plan.to_dict()}) < 2:
         return "", ""
-    rows = result.plan.to_dict()
-    curves = [
-        Curve(f"sd {sd:g}", _some([(float(row["trial"]), float(row["topics"])) for row in rows if row["sd"] == sd]))
-        for sd in list(dict.fromkeys(row["sd"] for row in rows))[:7]
-    ]
-    if len(curves[0].points) < 2:
-        return "", ""
-    sketch = line_sketch(curves, x_title="topics in the trial", y_title="topics in total")
-    return sketch, "Topics in total, a curve for every sd"
-
-
-def _some(points: list[tuple[float, float]], most: int = 40) -> list[tuple[float, float]]:
-    """Points enough to draw a curve by, closer together where it begins and bends."""
-    places = {round((len(points) - 1) * (at / most) ** 2) for at in range(most + 1)}
-    return [point for at, point in enumerate(points) if at in places]
+    return trial(result).to_svg(is_headed=False), "Topics in total, a curve for every sd"
 
 
 def trial_pictures(result: StudyTrialResult) -> list[tuple[str, Any]]:
     return [] if result.coverage is None else [("The sd of a trial against that of all topics", trial(result))]
 
 
-def _simulated_chart(result: StudySimulationResult, kind: str) -> Any:
+def _simulated_chart(result: StudySimulationResult, kind: str) -> Chart:
     return simulation_chart(simulate_document(result), kind)
 
 

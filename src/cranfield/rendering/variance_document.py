@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cranfield.errors import RequestError
@@ -11,8 +12,9 @@ from cranfield.methods.design.pair_sizes import PairSizes
 from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
 from cranfield.questions.variance import VarianceResult
-from cranfield.rendering.charts import variance_figure
+from cranfield.rendering import charts
 from cranfield.rendering.document import Column, Document, Table, View, of_measure
+from cranfield.rendering.drawing import Axis, Chart
 
 SAVING = 1.05  # ratio of variances from which sharing topics is said to save some
 
@@ -172,10 +174,25 @@ def intervals(result: VarianceResult) -> Any:
             "a chart shows estimates, not pairs",
             fix='Leave out `pairs`, or draw those of `compare()` with `chart="matrix"`.',
         )
-    rows, percent = result.variances.to_dict(), f"{100 * result.variances.confidence:g} %"
+    rows = result.variances.to_dict()
     counts = {(row["topics"], row["systems"]) for row in rows}
-    about = "; {} topics, {} systems".format(*counts.pop()) if len(counts) == 1 else ""
-    return variance_figure(rows, title=f"Estimates of the variance with {percent} confidence intervals{about}")
+    about = ["{:,} topics, {:,} systems".format(*counts.pop())] if len(counts) == 1 else []
+    percent = f"{100 * result.variances.confidence:g} % confidence intervals"
+    return replace(variance_chart(rows), subtitle=", ".join([*about, percent]))
+
+
+def variance_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
+    """Every estimate of σ² with its interval."""
+    several = len({row["measure"] for row in rows}) > 1
+    named = [{**row, "estimate": _estimate(row, several=several)} for row in rows]
+    axis = Axis(title="estimate of the variance σ²", low=0)
+    order = charts.Listing([row["estimate"] for row in named], 0)
+    panel = charts.intervals(named, y="estimate", x="variance", low="lower", high="upper", axis=axis, order=order)
+    return Chart(panels=[panel])
+
+
+def _estimate(row: Mapping[str, Any], *, several: bool) -> str:
+    return ", ".join(filter(None, (row["measure"] if several else "", row["collection"], row["method"])))
 
 
 def pictures(result: VarianceResult) -> list[tuple[str, Any]]:

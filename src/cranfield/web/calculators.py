@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError, NoEffectError, RequestError
-from cranfield.methods.design.cards import AXES
+from cranfield.methods.design.curves import AXES
 from cranfield.questions import find_question
 from cranfield.questions.groups import OF_REPLICATES
 from cranfield.questions.parameters import command_line

@@ -18,11 +18,11 @@ from pydantic import BaseModel, ConfigDict
 import cranfield
 from cranfield.formats.text import in_utf8
 from cranfield.rendering import output_formats
+from cranfield.rendering.charts import on_white, stacked
 from cranfield.rendering.document import Document, Table, first_warnings, show, spoken, warning_lines
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_page import asset, shown_in_page
-from cranfield.rendering.sketch import stacked, standalone
 
 MEDIA = {
     "html": "text/html; charset=utf-8",
@@ -90,21 +90,12 @@ class Drawing:
     markup: str
     measure: str = ""
 
-    @property
-    def is_wide(self) -> bool:
-        """Whether it needs a row of its own."""
-        if 'class="sketch"' in self.markup[:100]:
-            return False
-        from cranfield.rendering.report_page import WIDE, picture_width
-
-        return picture_width(self.markup) > WIDE
-
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a page shows: a document, its charts where there are some, and the command that gives the same.
 
-    ``sketches`` are SVG of ours; ``pictures`` are Altair's by measure, drawn once; ``more`` are files to take along.
+    ``sketches`` are drawn; ``pictures`` are charts by measure, drawn once; ``more`` are files to take along.
     """
 
     document: Document
@@ -113,7 +104,6 @@ class Answer:
     note: str = ""  # on what the names in the command stand for
     pictures: tuple[tuple[str, Picture], ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
-    lacking: str = ""  # what is to be installed for the charts that would stand here
     labels: Mapping[str, str] = field(default_factory=dict)  # what messages call the fields of the form
     left_out: Sequence[str] = ()  # fields that have no effect on this answer
     drawn: tuple[Drawing, ...] = ()
@@ -147,9 +137,9 @@ class Answer:
             "tex": lambda: output_formats.to_latex(self._spoken.document) + "\n",
         }
         if self.sketches:
-            made["svg"] = lambda: standalone([each.markup for each in self.sketches])
+            made["svg"] = lambda: on_white(stacked([each.markup for each in self.sketches]))
         elif self.pictures or self.drawn:
-            made["svg"] = lambda: stacked([each.markup for each in self._drawn])
+            made["svg"] = lambda: on_white(stacked([each.markup for each in self._drawn]))
         return {**made, **{kind: partial(str, text) for kind, text in self.more.items()}}
 
     @cached_property
@@ -161,12 +151,9 @@ class Answer:
     def _drawn(self) -> Sequence[Drawing]:
         if self.drawn or self.sketches:
             return self.drawn or self.sketches
-        from cranfield.rendering.report_page import inline_svg
+        from cranfield.rendering.report_page import inline_picture
 
-        return [
-            Drawing(each.title, inline_svg(each.chart, each.title, f"chart{at}"), measure)
-            for at, (measure, each) in enumerate(self.pictures)
-        ]
+        return [Drawing(each.title, inline_picture(each.chart, each.title), measure) for measure, each in self.pictures]
 
     def _shown(self) -> dict[str, Any]:
         """The charts that a page shows, and the measures that it shows one at a time."""

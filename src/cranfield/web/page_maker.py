@@ -24,7 +24,6 @@ from cranfield.questions.sources import TEAM
 from cranfield.rendering.document import view
 from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
-from cranfield.rendering.report_page import charts_missing
 from cranfield.rendering.report_sections import make_report
 from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
@@ -313,12 +312,7 @@ def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
     sketches = tuple(Drawing(caption, markup, name) for name, (markup, caption) in sketched.items() if markup)
     if sketches:
         return {"sketches": sketches, "more": more}
-    try:
-        return {"pictures": _pictures(result, chart), "more": more}
-    except ImportError:
-        if not charts_missing():
-            raise
-        return {"lacking": charts_missing(), "more": more}
+    return {"pictures": _pictures(result, chart), "more": more}
 
 
 def _pictures(result: Result, chart: str | None) -> tuple[tuple[str, Picture], ...]:
@@ -428,7 +422,8 @@ def report_answer(asked: Asked) -> WholeAnswer:
     if asked.about["kind"] == "collection":  # the command names it after the first of its files
         tables = {result.inputs["scores"][0]: result.about.table}
         result = replace(result, about=replace(result.about, tables=tables))
-    endings, notes = list(FORMATS), [charts_missing()]
+    endings = list(FORMATS)
+    notes: list[str] = []
     try:
         find_browser()
     except CranfieldError as error:  # which prints the PDF, and which not every machine has
@@ -438,4 +433,4 @@ def report_answer(asked: Asked) -> WholeAnswer:
     if missing is not None:
         endings.remove(".xlsx")
         notes.append(f"There is no workbook: {missing.what}: {missing.fix}")
-    return WholeAnswer(result, asked.command(), tuple(endings), " ".join(filter(None, notes)))
+    return WholeAnswer(result, asked.command(), tuple(endings), " ".join(notes))

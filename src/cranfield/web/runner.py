@@ -31,14 +31,7 @@ OFTEN = 0.1  # seconds between two reports of progress
 STARTING = 60  # seconds for a process to be there
 SHORT = 1.0  # seconds after which a question counts as long
 WAITING = 4  # long questions per core that may wait for their turn
-PRELOADED = (
-    "__main__",
-    "cranfield.web.page_list",
-    "cranfield.web.calculators",
-    "scipy.special",
-    "altair",
-    "vl_convert",
-)
+PRELOADED = ("__main__", "cranfield.web.page_list", "cranfield.web.calculators", "scipy.special", "vl_convert")
 LESS = "Ask for less at a time; the command has no such limit."
 DIED = Fault("the work ended without an answer", fix="The data may need more memory than there is; try less of it.")
 

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cranfield.errors import Caution, NoEffectError, RequestError, say_as_share
+from cranfield.errors import Caution, RequestError, say_as_share
 from cranfield.methods.design.formulas import SHARED, Design
-from cranfield.methods.design.goals import DEFAULT_DIFFERENCE, SIZED_GOALS, Goal, Scale, check_scale, default_difference
+from cranfield.methods.design.goals import DEFAULT_DIFFERENCE, Goal, Scale, check_scale, default_difference
 from cranfield.methods.design.inputs import broadcast, whole
 from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
-from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
+from cranfield.methods.design.request import TYPICAL_CORRELATION
 from cranfield.methods.design.solver import achieved, significant_difference, solve
 from cranfield.methods.design.spreads import Clustered, Sd, Spread
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_test
@@ -23,7 +23,6 @@ from cranfield.methods.variance import Variances
 from cranfield.methods.variance.estimates import MeanVariance
 from cranfield.stats.family import ALL_PAIRS_TEST
 from cranfield.stats.tails import t_critical
-from cranfield.types import Array
 
 MOST_CARDS = 1000
 NONE = float("nan")
@@ -459,62 +458,3 @@ def parse_gate(text: str) -> Gate:
     if "difference" not in numbers:
         raise RequestError("a gate needs a difference", fix=example)
     return Gate(numbers["difference"], numbers.get("power", 0.8), test)
-
-
-# --- curves
-
-AXES = (*SIZED_GOALS, "systems", "variance", "correlation", "sd", "alpha", "power")
-REACH = 2.5  # factor by which the input is decreased and increased
-POINTS = 20  # to either side
-
-
-def curve_through(request: Request, axis: str | None = None) -> Request:
-    """Vary ``axis`` (by default the first goal) of a request around its value; a grid is left unchanged.
-
-    >>> curve = curve_through(Request(systems=[10], min_range=[0.1], variance=[0.053]))
-    >>> len(curve.min_range), 0.1 in curve.min_range
-    (41, True)
-    """
-    if any(len(getattr(request, name) or ()) > 1 for name in AXES):
-        return request
-    name = axis or next(iter(request.goals), "")
-    values = getattr(request, name, None) if name in AXES else None
-    if name in ("alpha", "power"):
-        values = request.values(name)
-    if not values:
-        given = ", ".join(each for each in AXES if getattr(request, each) is not None)
-        what = f"the request has no «{name}» to vary"
-        raise NoEffectError(what, parameter="curve", fix=f"Choose one of: {given}.")
-    moved: dict[str, Any] = {name: _around(name, values[0], floor=request.values("alpha")[0])}
-    return replace(request, **moved)
-
-
-def _around(name: str, value: float, *, floor: float) -> list[float]:
-    if name == "power":  # the power of a test is at least α
-        low = max(0.3, min(0.99, floor * 1.5))
-        return sorted({value, *(each for each in np.linspace(low, 0.99, 2 * POINTS).round(4).tolist() if each > floor)})
-    if name == "systems":
-        steps = np.linspace(2, max(20, 2 * min(value, 1e9)), 2 * POINTS).round()
-        return sorted({value, *map(float, steps.tolist())})
-    if name == "correlation":
-        return sorted({value, *np.linspace(min(0.0, value), max(0.95, value), 2 * POINTS).tolist()})
-    factors = REACH ** (np.arange(-POINTS, POINTS + 1) / POINTS)
-    most = 0.5 if name == "alpha" else np.inf
-    return sorted({value, *(float(value * factor) for factor in factors if value * factor < most)})
-
-
-def card_curves(card: Card) -> tuple[list[int], dict[str, list[float]]]:
-    """What numbers of topics around those of a card detect: Sakai (2014), Fig. 3."""
-    topics = card.topics
-    around = np.unique(np.maximum(3, np.geomspace(max(3, topics / 4), topics * 4, POINTS).round()).astype(int))
-    around = np.union1d(around, [topics])
-    goal = Goal("difference", at_least=card.power)
-    pair = card.designs("t", around)
-    curves: dict[str, Array] = {
-        "detectable_range": solve(card.designs("blocked", around), Goal("min_range", at_least=card.power), "min_range"),
-        "detectable_difference": solve(card.designs(topics=around), goal, "difference"),
-        "pair_detectable_difference": solve(pair, goal, "difference"),
-        "width": achieved(pair, Goal("width", at_least=None)),
-        "difference_sensitivity": achieved(pair, Goal("sensitivity")),
-    }
-    return around.tolist(), {name: values.tolist() for name, values in curves.items()}
