@@ -268,7 +268,7 @@ class Judge(Group):
             gt=0,
             le=1e12,
             metavar="C",
-            requires=_JUDGED,
+            requires=("judge_cost",),
             excludes=OF_REPLICATES,
         ),
     ] = None
@@ -492,7 +492,16 @@ class Cost(Group):
         ),
     ] = 1.0
     budget: Annotated[
-        float | None, Param("What all may cost, in place of `power`.", label="or: budget", gt=0, le=1e12, metavar="B")
+        float | None,
+        Param(
+            "What all may cost, in place of `power`.",
+            label="or: budget",
+            gt=0,
+            le=1e12,
+            metavar="B",
+            requires=("topic_cost", "item_cost", "repeat_cost"),
+            excludes=("power",),
+        ),
     ] = None
 
 

@@ -6,9 +6,10 @@ difference: its standard error with the degrees of freedom, and from both the po
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import special
@@ -22,7 +23,12 @@ from cranfield.types import Array, ArrayLike
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """What differences vary by; ``sd`` is the standard deviation of one paired difference."""
+    """What differences vary by; ``sd`` is the standard deviation of one paired difference.
+
+    ``fewest`` is the smallest number of topics that a design may have.
+    """
+
+    fewest: ClassVar[int] = 1
 
     @property
     def numbers(self) -> dict[str, ArrayLike]:
@@ -32,6 +38,10 @@ class Spread:
     def at(self, index: Array) -> Self:
         """The same at some positions of its arrays."""
         return replace(self, **{name: np.asarray(value)[index] for name, value in self.numbers.items()})
+
+    def paid(self, topics: ArrayLike) -> dict[str, Array]:
+        """How many a design has of everything that costs something, by the names of `Costs`."""
+        return {"topic": np.asarray(topics, float)}
 
     def independent(self, topics: Array) -> tuple[Array, Array]:
         """As many independent means as n topics are worth, and their sd; for most spreads n, and that of a topic."""
@@ -124,7 +134,7 @@ class Clustered(Spread):
 @dataclass(frozen=True, kw_only=True)
 class Judged(Spread):
     """Human labels on n topics among ``judged_topics`` that a judge labels; ``judge_correlation`` is r of the
-    paired differences under both.
+    paired differences under both. With fewer than ``fewest`` topics labelled by people a comparison is not reliable.
 
     The test is that of the regression estimator, d̄ + b(ē_N − ē_n) over its standard error, against t with n − 2 degrees
     of freedom. For normal d and e the residual variance estimate is σ²(1 − r²)χ²/(n − 2), and (ē_N − ē_n)²/SS_e is
@@ -141,6 +151,21 @@ class Judged(Spread):
     sd: ArrayLike
     judge_correlation: ArrayLike
     judged_topics: ArrayLike
+    fewest: ClassVar[int] = 5
+
+    def paid(self, topics: ArrayLike) -> dict[str, Array]:
+        whole = np.asarray(self.judged_topics, float)  # 0 where people alone label
+        judged = np.where(whole == 0, 0.0, np.maximum(whole, topics))
+        return {**super().paid(topics), "judged_topic": judged}
+
+    def in_words(self, topics: int) -> str:
+        """The counts of one design.
+
+        >>> Judged(sd=0.15, judge_correlation=0.6, judged_topics=335).in_words(52)
+        '52 topics labelled by people among 335 labelled by the model'
+        """
+        judged = int(np.asarray(self.judged_topics))
+        return f"{topics:,} topics labelled by people among {judged:,} labelled by the model"
 
     def independent(self, topics: Array) -> tuple[Array, Array]:
         """For many topics, where the slope of the regression is known."""
@@ -233,6 +258,31 @@ class Structure:
         """What all units share, in words."""
         return f"{self.item if self.shared == 'items' else self.repeat}s"
 
+    def in_words(self, counts: Mapping[str, Any]) -> str:
+        """The units, items and repeats of one design.
+
+        >>> STRUCTURES["variations"].in_words({"topics": 40, "items": 3, "repeats": 2})
+        '40 topics with 3 variations each and 2 repeats of each variation'
+        >>> STRUCTURES["seeds"].in_words({"topics": 40, "items": 1, "repeats": 5})
+        '40 topics with 5 seeds of each system'
+        """
+        topics, items, repeats = (int(counts[name]) for name in ("topics", "items", "repeats"))
+        parts = []
+        if items > 1 or self.shared == "items" or self.unit == "cluster":
+            is_prompt = self.item == "prompt"
+            parts.append(f"{'the same ' * is_prompt}{_plural(items, self.item)}{' each' * (not is_prompt)}")
+        if self.shared == "repeats":
+            parts.append(f"{_plural(repeats, self.repeat)} of each system")
+        elif repeats > 1:
+            of = self.item if items > 1 or self.unit == "cluster" else self.unit
+            parts.append(f"{_plural(repeats, self.repeat)} of each {of}")
+        told = f" with {' and '.join(parts)}" if parts else ""
+        return f"{_plural(topics, self.unit)}{told}"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
 
 STRUCTURES = {
     "variations": Structure(unit="topic", item="variation", repeat="repeat", covers="new topics and their variations"),
@@ -271,6 +321,34 @@ class Replicated(Spread):
     def components(self) -> Components:
         """Those of one design."""
         return Components(**{name: float(getattr(self, name)) for name in NAMES})
+
+    def paid(self, topics: ArrayLike) -> dict[str, Array]:
+        """Of what all units share, it is paid for once and not for every unit."""
+        units, items, repeats = (np.asarray(each, float) for each in (topics, self.items, self.repeats))
+        shared = self.kind.shared
+        own_items = items if shared == "items" else units * items
+        own_repeats = repeats if shared == "repeats" else units * items * repeats
+        return {"topic": units, "item": own_items, "repeat": own_repeats}
+
+    def weights(self, topics: ArrayLike) -> Array:
+        """By what each component, in the order of ``NAMES``, enters the variance of the mean difference."""
+        units, items, repeats = (np.asarray(each, float) for each in (topics, self.items, self.repeats))
+        shared = {"items": 1 / items, "repeats": 1 / repeats, "": 0 * units}[self.kind.shared]
+        return np.array([1 / units, 1 / (units * items), shared, 1 / (units * items * repeats)])
+
+    def design_effect(self, topics: float) -> float:
+        """By what the variance is larger than that of as many independent topics: 1 + (K − 1)ρ for nested items.
+
+        >>> nested = Replicated(between=0.0116, within=0.0062, items=5)
+        >>> round(nested.design_effect(40), 3), round(1 + 4 * nested.components.icc, 3)
+        (3.607, 3.607)
+        """
+        parts, repeats = self.components, float(self.repeats)
+        once = parts.total - parts.repeat_variance * (1 - 1 / repeats)  # one item, with all its repeats
+        if self.kind.shared == "repeats":
+            once -= parts.shared_variance * (1 - 1 / repeats)
+        variance = float(self.weights(topics) @ [getattr(parts, name) for name in NAMES])
+        return variance * topics * float(self.items) / once
 
     @property
     def sds(self) -> Array:
