@@ -22,7 +22,6 @@ from cranfield.methods.design.power_functions import satterthwaite
 from cranfield.methods.design.replicates import plan_replicates
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.solver import size
-from cranfield.methods.design.spreads import STRUCTURES
 from cranfield.methods.sharding.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.variance.replicate_components import (
     Components,
@@ -540,7 +539,7 @@ def test_the_sentence_has_the_three_numbers_first() -> None:
     ],
 )
 def test_numbers_are_words(kind: str, items: int, repeats: int, words: str) -> None:
-    assert STRUCTURES[kind].in_words({"topics": 40, "items": items, "repeats": repeats}) == words
+    assert Replicated(structure=kind, items=items, repeats=repeats).in_words(40) == words
 
 
 def test_a_result_is_complete_and_can_be_stored() -> None:
@@ -594,7 +593,7 @@ def test_few_prompts_or_seeds_have_a_warning() -> None:
         ({"items": 3, "assurance": 0.8}, "assurance"),
         ({"items": 3, "unpaired": True}, "unpaired"),
         ({"items": 3, "judge_correlation": 0.5}, "judge_correlation"),
-        ({"items": 8, "shared_variance": 0.001, "systems": 4, "test": "holm"}, "does not generalise"),
+        ({"items": 8, "shared_variance": 0.001, "systems": 4, "test": "holm"}, "prompts as a sample are not compared by the test holm"),
         ({"items": 3, "systems": 4, "test": "tukey", "one_sided": True}, "one-sided"),
         ({"items": "1:1000", "repeats": "1:1000", "repeat_variance": 0.01}, "the grid has"),
         ({"between": 0.0, "within": 0.0}, "nothing varies"),

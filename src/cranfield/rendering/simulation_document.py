@@ -328,8 +328,7 @@ def sentence(found: Verification) -> str:
         estimator = f"regression estimator, r = {design.judge_correlation:.4g}; "
     numbers = f"{design.topics:,} topics{among}"
     if design.replicates is not None:
-        counts = {**design.replicates.numbers, "topics": design.topics}
-        numbers = design.replicates.kind.in_words(counts)
+        numbers = design.replicates.in_words(design.topics)
     verdict = {
         "enough": "They are enough" + ("." if lower >= design.power else f" to within {found.tolerance:g}."),
         "short": "They are not enough.",

@@ -424,7 +424,7 @@ def _label_sketch(result: SizeResult, axis: str | None) -> tuple[str, str]:
 
 def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
     from cranfield.methods.design.cards import curve_through
-    from cranfield.methods.design.labels import plan_labels
+    from cranfield.methods.design.labels import CELLS, plan_labels
 
     first = result.labels[0]
     assert first.alone is not None
@@ -435,12 +435,9 @@ def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
     request = _pilot_request(result) if result.pilot else replace(result.request, method=first.size.method.name)
     if axis is not None:
         return plan_labels(plan(curve_through(request, axis))[:1], given[:1], **told)[0].to_dict()
-    one = replace(first.alone, **{name: getattr(first.alone, name)[:1] for name in _CELLS})
+    one = replace(first.alone, **{name: getattr(first.alone, name)[:1] for name in CELLS})
     one = replace(one, inputs={name: values[:1] for name, values in one.inputs.items()})
     return plan_labels([one], sorted({*CORRELATIONS, *given}), **told)[0].to_dict()
-
-
-_CELLS = ("topics", "reached", "achieved", "below")
 
 
 def _pilot_request(result: SizeResult) -> Request:

@@ -139,14 +139,10 @@ class Allocation:
             return name + self._out_of_reach(row)
         paid_for = {} if self.budget is None else {"power": round(row["achieved_power"], 3)}
         goal = f"{self.size.claim({**row, **paid_for})}{self._cost_words(row)}"
+        counts = self._spread(self.best or 0).in_words(row["topics"])
         if row.get("judge_pays") is False:
-            return f"{name}{self._judge_words(row)}: {row['topics']:,} topics labelled by people alone {goal}."
-        return f"{name}{self._numbers(row)} {goal} ({self._how(row)}){self._alone_words(row)}.{self._range_words(row)}"
-
-    def _numbers(self, row: Mapping[str, Any]) -> str:
-        if isinstance(self.spread, Judged):
-            return str(self._spread(0).in_words(row["topics"]))
-        return self.structure.in_words(row)
+            return f"{name}{self._judge_words(row)}: {counts} {goal}."
+        return f"{name}{counts} {goal} ({self._how(row)}){self._alone_words(row)}.{self._range_words(row)}"
 
     def _how(self, row: Mapping[str, Any]) -> str:
         if isinstance(self.spread, Judged):
@@ -193,7 +189,7 @@ class Allocation:
         more = f"Have more {structure.sampled}, or ask for less." if structure.shared else "Ask for less."
         return (
             f"No number of {structure.unit}s up to {self.size.limit:,} is enough: "
-            f"{structure.in_words({**row, 'topics': self.size.limit})} give a power of {row['achieved_power']:.4g}. "
+            f"{self._spread(self.best or 0).in_words(self.size.limit)} give a power of {row['achieved_power']:.4g}. "
             f"{more}"
         )
 

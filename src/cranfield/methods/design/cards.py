@@ -72,7 +72,6 @@ class Card:
     design_effect: float = NONE
     effective_topics: float = NONE
     human: Card | None = None
-    judge_correlation: float = NONE
     cost: float = NONE
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,7 +79,7 @@ class Card:
             return self._with_judge(self.human)
         own = {"units": self.units, "unit_sd": self.unit_sd} if self.is_clustered else {}
         apart = () if self.is_clustered else ("clusters", "design_effect", "effective_topics")
-        without = ("spread", "human", "judge_correlation", "cost", *apart)
+        without = ("spread", "human", "cost", *apart)
         row = {name: value for name, value in vars(self).items() if name not in without}
         return row | own | {"design": self.design}
 
@@ -95,6 +94,11 @@ class Card:
     def judged_topics(self) -> int:
         """Topics that a judge labels."""
         return int(np.asarray(self.spread.judged_topics)) if isinstance(self.spread, Judged) else 0
+
+    @property
+    def judge_correlation(self) -> float:
+        """r of paired differences under human and judge's labels."""
+        return float(np.asarray(self.spread.judge_correlation)) if isinstance(self.spread, Judged) else NONE
 
     @property
     def judge_pays(self) -> bool:
@@ -147,10 +151,7 @@ class Card:
 
     def power_for(self, difference: float, test: str) -> float:
         """The power for a difference under a test."""
-        if self.is_clustered and test not in CLUSTER_TESTS:
-            raise _no_cluster_test(test)
-        if self.human is not None:
-            check_judged_test(test)
+        self.spread.check_test(test)
         return float(achieved(self.designs(test), Goal("difference", difference)))
 
     def sentence(self) -> str:
@@ -197,7 +198,7 @@ class Card:
             "" if np.isnan(self.cost) else f", at a cost of {self.cost:,.10g},",
         )
         alone = f"{human.topics:,} topics labelled by people alone detect"
-        if not isinstance(self.spread, Judged) or not self.judge_pays:
+        if not self.judge_pays:
             difference = f"a difference of {human.detectable_difference:.3f} {level}"
             return f"The labels of a model with {r} do not pay: {alone} {difference}."
         return (
@@ -391,31 +392,7 @@ def goal_cautions(cards: Sequence[Card], scales: Mapping[str, Scale] | None) -> 
     return tuple(dict.fromkeys(cautions))
 
 
-# --- a judge
-
-JUDGED_TESTS = ("holm", "max-t", "t")
-"""What a comparison with a judge can be planned for."""
-
-
-def check_judged_test(test: str) -> None:
-    """Refuse a test that a comparison with a judge does not have."""
-    if test not in JUDGED_TESTS:
-        what = f'`judge_correlation` has no effect on `test="{test}"`'
-        fix = "The corrected comparison has holm, max-t, or t for a pair named in advance."
-        raise NoEffectError(what, parameter="judge_correlation", fix=fix)
-
-
 # --- topics in clusters or strata, or with weights
-
-CLUSTER_TESTS = ("holm", "t")
-"""What a comparison of topics with clusters, strata or weights can be planned for."""
-
-
-def _no_cluster_test(test: str) -> RequestError:
-    return RequestError(
-        f"topics with clusters, strata or weights are not compared by the test {test}",
-        fix=f"Choose one of: {', '.join(CLUSTER_TESTS)}.",
-    )
 
 
 def cluster_cards(
@@ -430,8 +407,6 @@ def cluster_cards(
     test: str | None = None,
 ) -> list[Card]:
     """A card for every combination; other numbers of topics are in clusters of the same sizes."""
-    if test not in (None, *CLUSTER_TESTS):
-        raise _no_cluster_test(str(test))
     names = ("difference", "alpha", "power")
     return [
         _cluster_card(
@@ -448,11 +423,13 @@ def cluster_cards(
 
 def _cluster_card(moments: MeanVariance, topics: int, **asked: Any) -> Card:
     known = {"df": moments.df, "pilot_topics": moments.topics}
+    spread = Clustered(variance=moments.variance, **known)
+    spread.check_test(asked["test"])
     card = make_card(
         topics=topics,
         sd=moments.sd,
         variance=moments.within,
-        spread=Clustered(variance=moments.variance, **known),
+        spread=spread,
         own=Clustered(variance=moments.own, **known),
         **asked,
     )

@@ -70,7 +70,7 @@ def cheapest(
     unknown: str = "topics",
     budget: float | None = None,
     limit: int = MOST_TOPICS,
-) -> Design | None:
+) -> dict[str, int] | None:
     """Find the counts of a design that reach a goal at the least cost, or the most for a budget.
 
     Parameters
@@ -86,24 +86,21 @@ def cheapest(
 
     Returns
     -------
-    Design
-        None where no design reaches the goal, or a budget pays for none.
+    dict
+        The counts by name; None where no design reaches the goal, or a budget pays for none.
 
     Examples
     --------
     >>> from cranfield.methods.design.spreads import Judged, Replicated
     >>> goal, nested = Goal("difference", 0.05), Design(spread=Replicated(between=0.0116, within=0.0062))
-    >>> best = cheapest(nested, goal, Costs(topic=10, item=1), {"items": (1, 1000)})
-    >>> best.topics, best.spread.items
-    (45, 3)
-    >>> judged, costs = Judged(sd=0.15, judge_correlation=0.6, judged_topics=0), Costs(topic=10, judged_topic=0.1)
-    >>> best = cheapest(Design(spread=judged), goal, costs, {"topics": (5, 73)}, unknown="judged_topics")
-    >>> best.topics, best.spread.judged_topics
-    (52, 335)
+    >>> cheapest(nested, goal, Costs(topic=10, item=1), {"items": (1, 1000)})
+    {'items': 3, 'topics': 45}
+    >>> judged, costs = Judged(sd=0.15, judge_correlation=0.6), Costs(topic=10, judged_topic=0.1)
+    >>> cheapest(Design(spread=judged), goal, costs, {"topics": (5, 73)}, unknown="judged_topics")
+    {'topics': 52, 'judged_topics': 335}
     >>> smallest = {"unknown": "judged_topics", "budget": 500}
-    >>> best = cheapest(Design(spread=judged), Goal("difference"), costs, {"topics": (5, 49)}, **smallest)
-    >>> best.topics, best.spread.judged_topics
-    (47, 300)
+    >>> cheapest(Design(spread=judged), Goal("difference"), costs, {"topics": (5, 49)}, **smallest)
+    {'topics': 47, 'judged_topics': 300}
     """
     search = _Search(design, goal, costs, tuple(ranges), unknown, limit, budget)
     best = least(search.cost if budget is None else search.loss, [*ranges.values()])
@@ -135,9 +132,9 @@ class _Search:
         loss = solve(design, self.goal, self.goal.kind) if is_value_open else 1 - achieved(design, self.goal)
         return _known(np.where(count >= lowest, loss, np.nan))
 
-    def complete(self, counts: tuple[int, ...]) -> Design:
-        count = self._fewest(counts) if self.budget is None else self._affordable(counts)
-        return self._at(counts, int(count))
+    def complete(self, counts: tuple[int, ...]) -> dict[str, int]:
+        last = self._fewest(counts) if self.budget is None else self._affordable(counts)
+        return {**dict(zip(self.names, counts, strict=True)), self.unknown: int(last)}
 
     def _fewest(self, counts: Counts) -> Array:
         return solve(self._at(counts), self.goal, self.unknown, limit=self.limit)
@@ -165,6 +162,7 @@ def least(loss: Loss, ranges: Sequence[Range]) -> tuple[int, ...] | None:
     (2,)
     """
     low, high = _blocks(ranges)
+    low, high = (each[:, (low <= high).all(axis=0)] for each in (low, high))
     best, chosen = np.inf, None
     while low.shape[1]:
         losses = loss(high, high)

@@ -20,7 +20,7 @@ from cranfield.methods.design.solver import achieved, size
 from cranfield.methods.design.spreads import STRUCTURES, Replicated, Structure
 from cranfield.methods.variance.replicate_components import NAMES, ComponentEstimate, Components
 from cranfield.scores import ScoreTable
-from cranfield.stats.family import ALL_PAIRS_TEST, FAMILIES
+from cranfield.stats.family import ALL_PAIRS_TEST
 from cranfield.types import Array
 
 MOST_ITEMS = 1000
@@ -197,30 +197,15 @@ def no_replicates(name: str) -> NoEffectError:
     return NoEffectError(f"`{name}` has no effect on a design with replicates", parameter=name, fix="Leave it out.")
 
 
-def planned_test(request: Request, replicates: str, systems: int) -> str:
+def planned_test(request: Request, structure: str, systems: int) -> str:
     """The test of a design: the one named, or else the one that `compare` runs on such scores.
 
     That is t for two systems; for more, t with Holm's correction, and Tukey's with shared replicates.
     """
-    shared = STRUCTURES[replicates].shared
-    of_all_pairs = "tukey" if shared else ALL_PAIRS_TEST
+    spread = Replicated(structure=structure)
+    of_all_pairs = "tukey" if spread.kind.shared else ALL_PAIRS_TEST
     test = request.test or ("t" if systems == 2 or request.sides == 1 else of_all_pairs)
-    if test not in ("t", *FAMILIES):
-        raise RequestError(f"there is no test «{test}» for replicates", fix="Choose max-t, tukey, holm, dunnett or t.")
-    if shared and test not in ("t", "tukey"):
-        raise NoEffectError(
-            f"`test` {test} does not generalise to other {shared}",
-            parameter="test",
-            fix='With prompts or seeds as a sample the test is "tukey", or "t" for a pair named in advance.',
-        )
-    if replicates == "clusters" and test not in ("t", ALL_PAIRS_TEST):
-        raise NoEffectError(
-            f"`test` {test} has no form for topics in clusters",
-            parameter="test",
-            fix='With clusters the test is "holm", or "t" for a pair named in advance.',
-        )
-    if test != "t" and request.sides == 1:
-        raise RequestError("one-sided tests are for a pair named in advance", fix='Add `test="t"`.')
+    spread.check_test(test)
     return test
 
 
@@ -285,9 +270,9 @@ class _Plan:
     def of(cls, request: Request, structure: str, cell: Mapping[str, float], **known: Any) -> _Plan:
         test, estimate = planned_test(request, structure, int(cell["systems"])), known["estimate"]
         components = estimate if isinstance(estimate, Components) else estimate.components
-        systems, sides = (2, request.sides) if test == "t" else (cell["systems"], 2)
+        systems = 2 if test == "t" else cell["systems"]
         spread = Replicated(structure=structure, **components.to_dict())
-        design = Design(systems=systems, test=test, alpha=cell["alpha"], sides=sides, spread=spread)
+        design = Design(systems=systems, test=test, alpha=cell["alpha"], sides=request.sides, spread=spread)
         return cls(
             design=design, goal=Goal("difference", cell["difference"], cell["power"]), limit=request.limit, **known
         )
@@ -318,7 +303,7 @@ class _Plan:
         if self.costs is None:
             return None
         found = cheapest(self.design, self.goal, self.costs, ranges, budget=self.budget, limit=self.limit)
-        return None if found is None else tuple(int(np.asarray(found.spread.numbers[name])) for name in ranges)
+        return None if found is None else tuple(found[name] for name in ranges)
 
     def _sized(self, design: Design) -> Allocation:
         """The units of every design, or those that the budget pays for: the goal is then the power that they have."""

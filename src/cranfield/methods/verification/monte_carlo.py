@@ -11,7 +11,6 @@ import numpy as np
 
 from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.design import Judged
-from cranfield.methods.design.cards import JUDGED_TESTS
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.simulation.simulator import fit_simulator
 from cranfield.methods.verification.batch_tests import (
@@ -414,11 +413,7 @@ def _check_judged(design: Design, margins: str | None, dependence: str | None, r
             parameter="dependence" if margins is None else "margins",
             fix="Leave them out: topics of a pilot are drawn as they are.",
         )
-    if design.test not in JUDGED_TESTS:
-        raise RequestError(
-            f"there is no corrected comparison by {TITLES[design.test]}",
-            fix=f"Choose one of: {', '.join(JUDGED_TESTS)}.",
-        )
+    Judged(sd=1.0, judge_correlation=0.0, judged_topics=design.judged_topics).check_test(design.test)
     if resamples is not None and design.test != "max-t":
         raise RequestError(f"{TITLES[design.test]} draws no resamples", fix="Leave out `resamples`.")
     if design.topics > design.judged_topics or design.topics < Judged.fewest:
