@@ -391,7 +391,7 @@ class Spread(Group):
             ge=0,
             le=1e12,
             metavar="V",
-            excludes=("scores",),
+            excludes=("scores", "icc"),
         ),
     ] = None
     within: Annotated[
@@ -402,7 +402,7 @@ class Spread(Group):
             ge=0,
             le=1e12,
             metavar="V",
-            excludes=("scores",),
+            excludes=("scores", "icc"),
         ),
     ] = None
     shared_variance: Annotated[
@@ -436,6 +436,7 @@ class Spread(Group):
             ge=0,
             le=1,
             metavar="R",
+            requires=("sd",),
             excludes=("scores",),
         ),
     ] = None

@@ -274,15 +274,11 @@ def _with_replicates(
         check_replicates,
         given_components,
         given_structure,
-        no_replicates,
         plan_replicates,
         replicate_cautions,
     )
 
-    for name, value in others.items():
-        if value is not None:  # beside `columns` that name replicates
-            raise no_replicates(name)
-    check_replicates(request)
+    check_replicates(request, {**others, "method": request.method})
     told = {"items": given["items"], "repeats": given["repeats"], "costs": _prices(given), "budget": given["budget"]}
     if scores is None:
         structure = given_structure(given["replicates"], given["shared_variance"])

@@ -66,11 +66,7 @@ def given_components(
         )
     rest: dict[str, Any] = {"shared_variance": shared_variance or 0.0, "repeat_variance": repeat_variance or 0.0}
     if icc is not None:
-        if between is not None or within is not None:
-            raise RequestError("`icc` takes the place of `between` and `within`", fix="Give one or the other.")
-        return _checked(Components(**_two_levels(icc, sd, sum(rest.values())), **rest))
-    if sd is not None:
-        raise RequestError("`sd` goes with `icc` here", fix="Add `icc`, or give `between` and `within`.")
+        return _checked(Components(**_two_levels(icc, sd or (), sum(rest.values())), **rest))
     if between is None or (within is None and structure != "seeds"):
         raise RequestError(
             "the components of the variance are missing",
@@ -79,9 +75,9 @@ def given_components(
     return _checked(Components(between=between, within=within or 0.0, **rest))
 
 
-def _two_levels(icc: float, sd: Sequence[float] | None, rest: float) -> dict[str, float]:
+def _two_levels(icc: float, sd: Sequence[float], rest: float) -> dict[str, float]:
     """The variance between units, and what of that within them the other components leave."""
-    if sd is None or len(sd) != 1:
+    if len(sd) != 1:
         raise RequestError("`icc` goes with one `sd`", fix="Add `sd`, that of one paired difference of two systems.")
     total = sd[0] ** 2
     within = (1 - icc) * total - rest
@@ -179,22 +175,19 @@ def _check_variations(table: ScoreTable) -> None:
 # --- the plan
 
 
-def check_replicates(request: Request) -> None:
-    """Refuse what a plan with replicates has no place for."""
+def check_replicates(request: Request, others: Mapping[str, Any]) -> None:
+    """Refuse what a plan with replicates has no place for: other goals, and all that is given of ``others``."""
     for goal in request.goals:
         if goal != "difference":
             raise RequestError(
                 f"a design with replicates has no `{goal}`",
                 fix="Ask for a `difference`; or average over replicates first, mean=COLUMN in `columns`.",
             )
-    for name in ("variance", "correlation", "assurance", "method", "estimate", "unpaired"):
-        if name in request.given or getattr(request, name, None) is not None:
-            raise no_replicates(name)
-
-
-def no_replicates(name: str) -> NoEffectError:
-    """The refusal of a parameter that a plan with replicates has no place for."""
-    return NoEffectError(f"`{name}` has no effect on a design with replicates", parameter=name, fix="Leave it out.")
+    given = {*request.given, *(name for name, value in others.items() if value is not None)}
+    for name in ("variance", "correlation", "assurance", "estimate", "unpaired", *others):
+        if name in given:
+            what = f"`{name}` has no effect on a design with replicates"
+            raise NoEffectError(what, parameter=name, fix="Leave it out.")
 
 
 def planned_test(request: Request, structure: str, systems: int) -> str:
