@@ -2,7 +2,7 @@
 
     achieved(design, goal)             the power of the goal (or width, sensitivity, probability, reliability)
     solve(design, goal, "topics")      the smallest n that reaches it; or any other number of the design or the goal
-    cheapest(design, goal, cost)       several numbers at once: those of the least cost, or the most for a budget
+    cheapest(design, goal, costs, …)   several counts at once: those of the least cost, or the most for a budget
 
 Arrays broadcast: a grid of numbers is a design, and the answers are arrays of its shape.
 """
