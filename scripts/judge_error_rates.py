@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 import cranfield
 from cranfield.methods.contrasts.estimates import GREATER
-from cranfield.methods.design import Design, Goal, Sd
-from cranfield.methods.design.labels import LabelCosts, cheapest_labels
+from cranfield.methods.design import Design, Goal, Sd, size
+from cranfield.methods.design.cheapest import Costs
+from cranfield.methods.design.labels import plan_labels
 from cranfield.methods.judging import (
     CombinedJudge,
     JudgedScores,
@@ -352,22 +353,20 @@ def simulated_power(
 def show_design(draws: int, seed: int) -> None:
     print(f"Designs for a difference of .05, sd .15, power .80, costs 10 and 0.1; {draws:,} simulated collections\n")
     print("| r | n | N | cost | people alone | power | simulated |\n|---|---|---|---|---|---|---|")
-    for r in (0.3, 0.6, 0.9):
-        costs = LabelCosts(human=10, judge=0.1)
-        found = cheapest_labels(Design(spread=Sd(sd=0.15)), Goal("difference", 0.05), r, costs)
-        if found.topics is None:
-            continue
+    alone, costs = size(Design(spread=Sd(sd=0.15)), Goal("difference", 0.05)), Costs(topic=10, judged_topic=0.1)
+    for row in plan_labels([alone], [0.3, 0.6, 0.9], costs)[0].to_dict():
+        r, topics, judged = row["judge_correlation"], row["topics"], row["judged_topics"]
         power = simulated_power(
-            found.topics,
-            found.judged_topics,
+            topics,
+            judged,
             difference=0.05,
             sd=0.15,
             correlation=r,
             draws=draws,
             seed=sequence(seed, "design", round(100 * r)),
         )
-        counts = f"{found.topics} | {found.judged_topics} | {found.cost:.1f} | {found.human_cost:.1f}"
-        print(f"| {r} | {counts} | {found.achieved:.4f} | {power:.4f} |", flush=True)
+        counts = f"{topics} | {judged} | {row['cost']:.1f} | {row['human_topics_cost']:.1f}"
+        print(f"| {r} | {counts} | {row['achieved_power']:.4f} | {power:.4f} |", flush=True)
 
 
 def main() -> None:

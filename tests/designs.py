@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cranfield.methods.design import Design, Goal, Judged, Sd, achieved, significant_difference
-from cranfield.methods.design.labels import LabelCosts, LabelDesign, cheapest_labels
+from cranfield.methods.design.cards import Card, make_card
+from cranfield.methods.design.cheapest import Costs
+from cranfield.methods.design.labels import judged_cards, plan_labels
 from cranfield.methods.design.solver import Size, size, solve
 from cranfield.methods.design.target import Target
 
@@ -102,38 +105,60 @@ def judged_detectable(
     return solve(design, Goal("difference", at_least=power), "difference")
 
 
+@dataclass(frozen=True)
+class Cheapest:
+    """The cheapest design with a judge, and that of human labels alone."""
+
+    topics: int | None
+    judged_topics: int
+    achieved: float
+    cost: float
+    human_topics: int | None
+    human_cost: float
+    judge_pays: bool
+
+
+def _cheapest(
+    design: Design, goal: Goal, correlation: float, costs: Costs, judged_topics: int | None = None
+) -> Cheapest:
+    alone = size(design, goal)
+    (found,) = plan_labels([alone], [correlation], costs, judged_topics=judged_topics, sides=design.sides)
+    row = found.to_dict()[0]
+    achieved_names = ("achieved_power", "achieved_width")
+    return Cheapest(
+        topics=row["topics"],
+        judged_topics=row["judged_topics"],
+        achieved=next(row[name] for name in achieved_names if name in row),
+        cost=row["cost"],
+        human_topics=row["human_topics"],
+        human_cost=row["human_topics_cost"],
+        judge_pays=row["judge_pays"],
+    )
+
+
 def design_for_power(
     difference: float,
     sd: float,
     correlation: float,
-    costs: LabelCosts,
+    costs: Costs,
     *,
     power: float = 0.8,
     alpha: float = 0.05,
     sides: int = 2,
-) -> LabelDesign:
+    judged_topics: int | None = None,
+) -> Cheapest:
     design = Design(alpha=alpha, sides=sides, spread=Sd(sd=sd))
-    return cheapest_labels(design, Goal("difference", difference, power), correlation, costs)
+    return _cheapest(design, Goal("difference", difference, power), correlation, costs, judged_topics)
 
 
-def design_for_width(
-    width: float, sd: float, correlation: float, costs: LabelCosts, *, alpha: float = 0.05
-) -> LabelDesign:
-    return cheapest_labels(Design(alpha=alpha, spread=Sd(sd=sd)), Goal("width", width, None), correlation, costs)
+def design_for_width(width: float, sd: float, correlation: float, costs: Costs, *, alpha: float = 0.05) -> Cheapest:
+    return _cheapest(Design(alpha=alpha, spread=Sd(sd=sd)), Goal("width", width, None), correlation, costs)
 
 
-def design_for_budget(
-    budget: float,
-    sd: float,
-    correlation: float,
-    costs: LabelCosts,
-    *,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    sides: int = 2,
-) -> LabelDesign:
-    design = Design(alpha=alpha, sides=sides, spread=Sd(sd=sd))
-    return cheapest_labels(design, Goal("difference", at_least=power), correlation, costs, budget=budget)
+def card_for_budget(budget: float, sd: float, correlation: float, costs: Costs) -> Card:
+    alone = make_card(topics=int(budget / costs.topic), sd=sd)
+    (found,) = judged_cards([alone], [correlation], costs, budget=budget)
+    return found
 
 
 def aim(

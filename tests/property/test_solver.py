@@ -7,6 +7,7 @@ import pytest
 
 from cranfield.errors import RequestError
 from cranfield.methods.design import GOALS, METHODS, Clustered, Design, Estimated, Goal, Judged, Replicated, Sd, Spread
+from cranfield.methods.design.cheapest import Costs
 from cranfield.methods.design.solver import achieved, size, solve
 from cranfield.types import Array
 from sizes import sized
@@ -133,6 +134,34 @@ def test_the_counts_of_a_spread_are_solved_for() -> None:
     nested = Replicated(between=0.0116, within=0.0062, items=1)
     assert int(solve(Design(topics=45, spread=nested), goal, "items")) == 3
     assert np.isnan(solve(Design(topics=20, spread=nested), goal, "items", limit=1000))
+
+
+@pytest.mark.parametrize("test", ["t", "holm", "max-t"])
+def test_a_judge_that_labels_nothing_is_people_alone(test: str) -> None:
+    rng = np.random.default_rng(4)
+    sd, topics, systems = rng.uniform(0.05, 0.4, 50), rng.integers(2, 200, 50), rng.choice([2, 3, 10], 50)
+    spreads = (Sd(sd=sd), Judged(sd=sd, judge_correlation=rng.uniform(-0.9, 0.9, 50), judged_topics=0))
+    alone, judged = (Design(topics=topics, systems=systems, test=test, spread=spread) for spread in spreads)
+    for goal in (Goal("difference", rng.uniform(0.02, 0.2, 50)), Goal("width", at_least=None)):
+        assert achieved(judged, goal).tolist() == achieved(alone, goal).tolist()
+    assert Costs(topic=2, judged_topic=5).of(judged).tolist() == (2.0 * topics).tolist()
+
+
+@pytest.mark.parametrize("budget", [99.0, 100.0, 1234.5])
+def test_a_budget_pays_for_a_count_and_not_for_one_more(budget: float) -> None:
+    costs = Costs(topic=10, judged_topic=0.1, item=1, repeat=0.3)
+    spreads: list[tuple[Spread, str]] = [
+        (Judged(sd=0.15, judge_correlation=0.6), "judged_topics"),
+        (Replicated(items=np.array([1, 3]), repeats=np.array([2, 1])), "topics"),
+        (Replicated(structure="prompts", items=np.array([5, 9])), "topics"),
+        (Replicated(structure="seeds", repeats=np.array([5, 9])), "topics"),
+    ]
+    for spread, name in spreads:
+        design = Design(topics=5, spread=spread)
+        most = costs.affordable(design, name, budget, 100_000)
+        assert (most >= 1).all()
+        assert (costs.of(design.with_numbers(**{name: most})) <= budget + 1e-9).all()
+        assert (costs.of(design.with_numbers(**{name: most + 1})) > budget).all()
 
 
 def test_two_one_sided_tests_take_97_topics() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.methods.design.labels import LabelCosts
+from cranfield.methods.design.cheapest import Costs
 from cranfield.methods.judging import JudgedScores, difference_correlation
 from cranfield.methods.judging.two_phase_stopping import stopped
 from cranfield.methods.verification import Design, verify
@@ -65,7 +65,7 @@ def test_a_design_has_about_its_power_on_the_topics_of_a_pilot_that_is_drawn(
 def assert_power(pilot: JudgedScores, found_r: float, *, collections: int) -> None:
     first, second = np.triu_indices(pilot.systems, k=1)
     sd = float(np.sqrt(np.mean((pilot.human[:, first] - pilot.human[:, second]).var(axis=0, ddof=1))))
-    cheapest = design_for_power(DIFFERENCE, sd, found_r, LabelCosts(human=10, judge=0.1))
+    cheapest = design_for_power(DIFFERENCE, sd, found_r, Costs(topic=10, judged_topic=0.1))
     assert cheapest.topics is not None
     design = Design(
         source="size",

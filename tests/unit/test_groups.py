@@ -228,7 +228,7 @@ def test_what_a_page_hides_is_what_would_be_refused() -> None:
     fields = {each.name: each for group in make_form(CALCULATORS["size"].query, {}).groups for each in group.fields}
     assert fields["human_cost"].is_idle
     assert not fields["judge_correlation"].is_idle
-    typed = {"judge_correlation": "0.6"}
+    typed = {"judge_correlation": "0.6", "judge_cost": "0.1"}
     shown = {each.name: each for group in make_form(CALCULATORS["size"].query, typed).groups for each in group.fields}
     assert not shown["human_cost"].is_idle
 

@@ -16,13 +16,16 @@ import by_flags
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.design.labels import FEWEST, Correlation, LabelCosts, LabelDesign, plan_labels
+from cranfield.methods.design import Judged
+from cranfield.methods.design.cheapest import Costs
+from cranfield.methods.design.labels import plan_labels
 from cranfield.methods.judging import JudgedScores, difference_correlation, estimate_pairs
 from cranfield.methods.judging.two_phase_stopping import stopped
 from cranfield.methods.verification import Design, verify
 from cranfield.stats.family import holm_level
 from designs import (
-    design_for_budget,
+    Cheapest,
+    card_for_budget,
     design_for_power,
     design_for_width,
     judged_detectable,
@@ -34,17 +37,16 @@ from designs import (
 )
 from sizes import examples_of
 
-TEN_TO_ONE = LabelCosts(human=10, judge=0.1)
+TEN_TO_ONE = Costs(topic=10, judged_topic=0.1)
 JUDGE: dict[str, Any] = {"human_cost": 10, "judge_cost": 0.1}
 FLAGS = ("--human-cost", "10", "--judge-cost", "0.1")
 
 
-def cheaper(costs: LabelCosts, cost: float) -> tuple[np.ndarray, np.ndarray]:
+def cheaper(costs: Costs, cost: float) -> tuple[np.ndarray, np.ndarray]:
     """All n and N that cost less than ``cost``."""
-    assert costs.judge is not None
-    most = int(cost / costs.human), int(cost / costs.judge)
-    n, whole = np.meshgrid(np.arange(FEWEST, most[0] + 1), np.arange(FEWEST, most[1] + 1), indexing="ij")
-    less = (n <= whole) & (costs.of(n, whole) < cost - 1e-9)
+    most = int(cost / costs.topic), int(cost / costs.judged_topic)
+    n, whole = np.meshgrid(np.arange(Judged.fewest, most[0] + 1), np.arange(Judged.fewest, most[1] + 1), indexing="ij")
+    less = (n <= whole) & (costs.topic * n + costs.judged_topic * whole < cost - 1e-9)
     return n[less], whole[less]
 
 
@@ -63,7 +65,7 @@ def cheaper(costs: LabelCosts, cost: float) -> tuple[np.ndarray, np.ndarray]:
     ],
 )
 def test_no_design_of_the_whole_grid_is_cheaper(effect: float, r: float, human: float, judge: float) -> None:
-    costs = LabelCosts(human=human, judge=judge)
+    costs = Costs(topic=human, judged_topic=judge)
     design = design_for_power(effect, 1.0, r, costs)
     n, whole = cheaper(costs, design.cost)
     assert len(n)
@@ -75,7 +77,7 @@ def test_no_design_of_the_whole_grid_is_cheaper(effect: float, r: float, human: 
 
 
 def test_no_design_of_the_whole_grid_is_cheaper_for_a_width() -> None:
-    costs = LabelCosts(human=10, judge=0.5)
+    costs = Costs(topic=10, judged_topic=0.5)
     design = design_for_width(0.7, 1.0, 0.8, costs)
     assert design.judge_pays
     assert design.achieved <= 0.7
@@ -84,13 +86,15 @@ def test_no_design_of_the_whole_grid_is_cheaper_for_a_width() -> None:
 
 
 def test_no_design_that_a_budget_pays_for_detects_less() -> None:
-    costs = LabelCosts(human=10, judge=0.5)
-    design = design_for_budget(300, 1.0, 0.8, costs)
+    costs = Costs(topic=10, judged_topic=0.5)
+    card = card_for_budget(300, 1.0, 0.8, costs)
     n, whole = cheaper(costs, 300 + 1e-6)
-    assert design.cost <= 300
-    assert (judged_power(n, whole, design.achieved * (1 - 1e-9), 1.0, 0.8) < 0.8).all()
-    assert float(judged_detectable(design.topics or 0, design.judged_topics, 1.0, 0.8)) == design.achieved
-    assert design.achieved < design.human_achieved
+    assert card.cost <= 300
+    assert (judged_power(n, whole, card.detectable_difference * (1 - 1e-9), 1.0, 0.8) < 0.8).all()
+    assert float(judged_detectable(card.topics, card.judged_topics, 1.0, 0.8)) == card.detectable_difference
+    assert card.human is not None
+    assert card.detectable_difference < card.human.detectable_difference
+    assert card.judge_pays
 
 
 RS = st.floats(0.0, 0.97)
@@ -100,7 +104,7 @@ EFFECTS = st.floats(0.2, 1.5)
 @settings(max_examples=examples_of(40), deadline=None)
 @given(RS, EFFECTS, st.floats(0.005, 2.0))
 def test_a_design_reaches_its_power_and_never_costs_more_than_people_alone(r: float, effect: float, c: float) -> None:
-    design = design_for_power(effect, 1.0, r, LabelCosts(human=1, judge=c))
+    design = design_for_power(effect, 1.0, r, Costs(topic=1, judged_topic=c))
     assert design.topics is not None
     assert design.human_topics is not None
     assert design.achieved >= 0.8
@@ -188,21 +192,21 @@ def test_max_t_with_few_topics_has_a_warning() -> None:
 
 
 def test_given_the_judged_topics_the_fewest_people_are_found() -> None:
-    design = design_for_power(0.05, 0.15, 0.6, LabelCosts(judged_topics=200))
+    design = design_for_power(0.05, 0.15, 0.6, Costs(topic=1, judged_topic=np.nan), judged_topics=200)
     assert design.topics is not None
     powers = [float(judged_power(n, 200, 0.05, 0.15, 0.6)) for n in (design.topics - 1, design.topics)]
     assert powers[0] < 0.8 <= powers[1]
-    few = design_for_power(0.05, 0.15, 0.6, LabelCosts(judged_topics=40))
+    few = design_for_power(0.05, 0.15, 0.6, Costs(topic=1, judged_topic=np.nan), judged_topics=40)
     assert (few.judge_pays, few.topics, few.judged_topics) == (False, 73, 0)
 
 
 def test_an_estimated_r_gives_a_range_of_designs() -> None:
     size = size_for_difference(difference=0.05, sd=0.15)
-    row = plan_labels([size], [Correlation.of(0.6, lower=0.4, upper=0.75)], TEN_TO_ONE)[0].to_dict()[0]
+    row = plan_labels([size], [0.6], TEN_TO_ONE, ends=[(0.4, 0.75)])[0].to_dict()[0]
     low, high = (design_for_power(0.05, 0.15, r, TEN_TO_ONE) for r in (0.75, 0.4))
     assert (row["topics_lower"], row["topics_upper"]) == (low.topics, high.topics)
     assert row["cost_lower"] == low.cost < row["cost"] < row["cost_upper"] == high.cost
-    across = plan_labels([size], [Correlation.of(0.3, lower=-0.2, upper=0.6)], TEN_TO_ONE)[0].to_dict()[0]
+    across = plan_labels([size], [0.3], TEN_TO_ONE, ends=[(-0.2, 0.6)])[0].to_dict()[0]
     assert (across["topics_upper"], across["judged_topics_upper"]) == (73, 0)  # a judge with r = 0 is worth nothing
 
 
@@ -219,7 +223,8 @@ def test_a_pilot_gives_a_range_by_its_variance(example: Path) -> None:
 def test_the_sentence_has_both_numbers_and_both_costs() -> None:
     text = by_flags.size(difference=0.05, sd=0.15, judge_correlation=0.6, **JUDGE).summary()
     assert text.startswith("52 topics labelled by people among 335 labelled by the model detect a difference of 0.05 ")
-    assert text.endswith("at a cost of 553.5; people alone need 73 topics, 730.")
+    assert "at a cost of 553.5 (regression estimator" in text
+    assert text.endswith("r = 0.6); people alone need 73 topics, 730.")
     text = by_flags.size(difference=0.05, sd=0.15, judge_correlation=0.1, **JUDGE).summary()
     assert text.startswith("The labels of a model with r = 0.1 do not pay: 73 topics labelled by people alone")
 
@@ -277,7 +282,7 @@ PAIR = {"difference": 0.05, "sd": 0.15}
         ({**PAIR, **JUDGE}, "has no effect without `judge"),
         ({**PAIR, "judged_topics": 100}, "has no effect without `judge"),
         ({**PAIR, "judge_correlation": 0.6}, "what the labels of the model cost"),
-        ({**PAIR, "judge_correlation": 0.6, "human_cost": 10}, "goes with `judge_cost`"),
+        ({**PAIR, "judge_correlation": 0.6, "human_cost": 10}, "has no effect without `judge_cost`"),
         ({**PAIR, "judge_correlation": 1.0, **JUDGE}, "`judge_correlation` cannot be 1"),
         ({**PAIR, "judge_correlation": 0.6, "judge_cost": 0.0}, "must be above 0"),
         ({"difference": "0.01:1:0.0001", "sd": 0.15, "judge_correlation": 0.6, **JUDGE}, "cells"),
@@ -293,6 +298,7 @@ def test_power_of_topics_among_judged_ones() -> None:
     assert card.achieved_power == pytest.approx(float(judged_power(30, 200, 0.05, 0.15, 0.6)))
     assert float(judged_power(30, 200, card.detectable_difference, 0.15, 0.6)) == pytest.approx(0.8)
     assert card.width == pytest.approx(float(judged_width(30, 200, 0.15, 0.6)))
+    assert card.human is not None
     assert card.human.detectable_difference == cf.power(topics=30, sd=0.15).cards[0].detectable_difference
     assert card.detectable_difference < card.human.detectable_difference
 
@@ -310,6 +316,7 @@ def test_a_budget_is_spent_on_people_alone_where_a_judge_does_not_pay() -> None:
     asked: dict[str, Any] = {"budget": 500, "sd": 0.15, **JUDGE}
     card = by_flags.power(judge_correlation=0.1, **asked).labels[0]
     assert (card.judge_pays, card.topics, card.judged_topics, card.cost) == (False, 50, 0, 500)
+    assert card.human is not None
     assert card.detectable_difference == card.human.detectable_difference
     better = by_flags.power(judge_correlation=0.6, **asked)
     assert better.labels[0].cost <= 500
@@ -334,8 +341,8 @@ def test_a_gate_asks_for_the_power_with_the_judge() -> None:
         ({"budget": 500}, "has no effect without `judge"),
         ({"budget": 500, "judge_correlation": 0.6}, "what the labels of the model cost"),
         ({"budget": 20, "judge_correlation": 0.6, **JUDGE}, "pays for fewer than 5"),
-        ({"budget": 500, "topics": 30, "judge_correlation": 0.6, **JUDGE}, "takes the place of `topics`"),
-        ({"budget": 500, "judged_topics": 30, "judge_correlation": 0.6, **JUDGE}, "takes the place of `judged_topics`"),
+        ({"budget": 500, "topics": 30, "judge_correlation": 0.6, **JUDGE}, "has no effect with `topics`"),
+        ({"budget": 500, "judged_topics": 30, "judge_correlation": 0.6, **JUDGE}, "has no effect with `judged_topics`"),
         ({"topics": 30, "judged_topics": 99, "judge_correlation": 0.6, "systems": 5, "test": "dunnett"}, "dunnett"),
     ],
 )
@@ -420,7 +427,7 @@ def test_a_pilot_with_both_label_sets_is_resampled_with_the_bias_of_its_judge() 
     assert found.world == "topics drawn from the pilot"
 
 
-def designed(cheapest: LabelDesign, sd: float, r: float) -> Design:
+def designed(cheapest: Cheapest, sd: float, r: float) -> Design:
     assert cheapest.topics is not None
     return Design(
         source="size",

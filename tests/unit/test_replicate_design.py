@@ -18,18 +18,11 @@ import cranfield as cf
 from chart_rules import check_chart, marks
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.methods.design import Design, Goal, Replicated, achieved
+from cranfield.methods.design.cheapest import Costs
 from cranfield.methods.design.power_functions import satterthwaite
-from cranfield.methods.design.replicates import (
-    ReplicateCosts,
-    ReplicateRequest,
-    design_effect,
-    numbers_in_words,
-    plan_replicates,
-    weights_of,
-)
+from cranfield.methods.design.replicates import plan_replicates
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.solver import size
-from cranfield.methods.design.spreads import STRUCTURES
 from cranfield.methods.sharding.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.variance.replicate_components import (
     Components,
@@ -139,7 +132,8 @@ def test_variations_may_differ_in_number_between_topics() -> None:
 def test_the_interval_of_a_variance_covers_it(kind: str) -> None:
     """In 300 pilots of 30 topics; a share outside of .05 has a standard error of .013."""
     rng = np.random.default_rng(8)
-    weights = weights_of(STRUCTURES[kind], 50, 1 if kind == "seeds" else 8, 5 if kind == "seeds" else 1)
+    counts = {"items": 1, "repeats": 5} if kind == "seeds" else {"items": 8, "repeats": 1}
+    weights = Replicated(structure=kind, **counts).weights(50)
     rest = [0.0, 0.0064] if kind == "seeds" else [0.0064, 0.0]
     truth = float(weights @ [0.01, rest[0], 0.0 if kind == "variations" else 0.0012, rest[1]])
     outside = 0
@@ -221,8 +215,10 @@ def test_an_intra_class_correlation_says_the_same_as_components() -> None:
 
 
 def test_the_design_effect_compares_with_as_many_independent_topics() -> None:
-    components = Components(between=0.01, within=0.02, shared_variance=0.001, repeat_variance=0.004)
-    crossed = design_effect(components, STRUCTURES["prompts"], 30, 6, 2)
+    spread = Replicated(
+        structure="prompts", between=0.01, within=0.02, shared_variance=0.001, repeat_variance=0.004, items=6, repeats=2
+    )
+    crossed = spread.design_effect(30)
     variance = 0.01 / 30 + 0.02 / 180 + 0.001 / 6 + 0.004 / 360
     assert crossed == pytest.approx(variance / ((0.01 + 0.02 + 0.001 + 0.002) / 180))
 
@@ -248,11 +244,12 @@ def one_pair(
     return design, Goal("difference", difference, power)
 
 
-def brute(kind: str, costs: ReplicateCosts, most: tuple[int, int], least: tuple[int, int], **given: float) -> Any:
+def brute(kind: str, costs: Costs, most: tuple[int, int], least: tuple[int, int], **given: float) -> Any:
     """Every number of items and repeats, one by one."""
     pairs = np.array(list(product(range(least[0], most[0] + 1), range(least[1], most[1] + 1))))
     found = size(*one_pair(kind, **{**COMPONENTS, **given}, items=pairs[:, 0], repeats=pairs[:, 1]))
-    cost = costs.of(STRUCTURES[kind], found.topics, pairs[:, 0], pairs[:, 1])
+    spread = Replicated(structure=kind, items=pairs[:, 0], repeats=pairs[:, 1])
+    cost = costs.of(Design(topics=found.topics, spread=spread))
     return float(np.where(found.reached, cost, np.inf).min())
 
 
@@ -278,7 +275,7 @@ def test_the_cheapest_design_is_that_of_brute_force(
     least = (5 if kind == "prompts" else 1), (3 if kind == "seeds" else 1)
     assert best["items"] < 40
     assert best["repeats"] < 40
-    assert best["cost"] == pytest.approx(brute(kind, ReplicateCosts(**words), most, least, **more))
+    assert best["cost"] == pytest.approx(brute(kind, Costs(**words), most, least, **more))
 
 
 @pytest.mark.parametrize(
@@ -295,13 +292,18 @@ def test_the_best_design_for_a_budget_is_that_of_brute_force(
 ) -> None:
     words = dict(zip(("topic", "item", "repeat"), costs, strict=True))
     best = best_of(replicates=kind, budget=budget, **{f"{name}_cost": cost for name, cost in words.items()}, **more)
-    largest, structure, spent = 0.0, STRUCTURES[kind], ReplicateCosts(**words)
+    largest, costs_of = 0.0, Costs(**words)
+
+    def spent(topics: int) -> float:
+        spread = Replicated(structure=kind, items=items, repeats=repeats)
+        return float(costs_of.of(Design(topics=topics, spread=spread)))
+
     least = (5 if kind == "prompts" else 1), (3 if kind == "seeds" else 1)
     for items, repeats in product(range(least[0], 41), range(least[1], 41)):
         topics = 2
-        while spent.of(structure, topics + 1, items, repeats) <= budget + 1e-9:
+        while spent(topics + 1) <= budget + 1e-9:
             topics += 1
-        if spent.of(structure, topics, items, repeats) <= budget + 1e-9:
+        if spent(topics) <= budget + 1e-9:
             given = {**COMPONENTS, **more, "items": items, "repeats": repeats}
             largest = max(largest, float(achieved(*one_pair(kind, topics=topics, **given))))
     assert best["achieved_power"] == pytest.approx(largest)
@@ -361,7 +363,7 @@ def test_topics_and_variations_drawn_from_real_data_reach_the_power_of_the_plan(
     inside = float(np.mean([scores.var() for scores in topics]))
     components = Components(between=float(means.var()), within=inside)
     request = Request(difference=(0.04,), sides=2)
-    (plan,) = plan_replicates(request, ReplicateRequest(items=[4]), components)
+    (plan,) = plan_replicates(request, "variations", components, items=[4])
     row = plan.to_dict()[0]
     rng = np.random.default_rng(5)
     drawn = rng.integers(0, len(topics), (4000, row["topics"]))
@@ -538,7 +540,7 @@ def test_the_sentence_has_the_three_numbers_first() -> None:
     ],
 )
 def test_numbers_are_words(kind: str, items: int, repeats: int, words: str) -> None:
-    assert numbers_in_words(STRUCTURES[kind], {"topics": 40, "items": items, "repeats": repeats}) == words
+    assert Replicated(structure=kind, items=items, repeats=repeats).in_words(40) == words
 
 
 def test_a_result_is_complete_and_can_be_stored() -> None:
@@ -580,19 +582,19 @@ def test_few_prompts_or_seeds_have_a_warning() -> None:
         ({"items": 3, "repeats": 2}, "more repeats have no effect"),
         ({"items": 3, "within": 0.0}, "more variations have no effect"),
         ({"items": 0}, "items"),
-        ({"items": 3, "budget": 100}, "a budget needs costs"),
+        ({"items": 3, "budget": 100}, "has no effect without"),
         ({"topic_cost": 0}, "something"),
-        ({"items": 3, "topic_cost": 1, "budget": 100, "power": 0.9}, "takes the place of `power`"),
+        ({"items": 3, "topic_cost": 1, "budget": 100, "power": 0.9}, "has no effect with `power`"),
         ({"items": 3, "width": 0.1}, "has no `width`"),
         ({"items": 3, "difference": None, "between": 4.0}, "`difference` is missing"),
-        ({"items": 3, "icc": 0.3, "sd": 0.15}, "takes the place"),
-        ({"items": 3, "sd": 0.15}, "goes with `icc`"),
-        ({"between": None, "within": None, "icc": 0.3}, "goes with one `sd`"),
+        ({"items": 3, "icc": 0.3, "sd": 0.15}, "has no effect with"),
+        ({"items": 3, "sd": 0.15}, "`sd` has no effect with `between`"),
+        ({"between": None, "within": None, "icc": 0.3}, "`icc` has no effect without `sd`"),
         ({"between": None, "within": None, "icc": 0.9, "sd": 0.1, "repeat_variance": 0.01}, "larger than"),
         ({"items": 3, "assurance": 0.8}, "assurance"),
         ({"items": 3, "unpaired": True}, "unpaired"),
         ({"items": 3, "judge_correlation": 0.5}, "judge_correlation"),
-        ({"items": 8, "shared_variance": 0.001, "systems": 4, "test": "holm"}, "does not generalise"),
+        ({"items": 8, "shared_variance": 0.001, "systems": 4, "test": "holm"}, "not compared by the test holm"),
         ({"items": 3, "systems": 4, "test": "tukey", "one_sided": True}, "one-sided"),
         ({"items": "1:1000", "repeats": "1:1000", "repeat_variance": 0.01}, "the grid has"),
         ({"between": 0.0, "within": 0.0}, "nothing varies"),
@@ -641,8 +643,9 @@ def test_clusters_of_a_pilot_are_planned_for() -> None:
     )
     found = cf.size(table, difference=0.05, replicates={"structure": "clusters", "items": [1, 4]})
     components = cluster_components(values, clusters).components
-    assert [each.replicates for each in found.replicates] == ["clusters"]
-    assert found.replicates[0].components.to_dict() == pytest.approx(components.to_dict())
+    assert [each.replicated.structure for each in found.replicates] == ["clusters"]
+    row = found.replicates[0].to_dict()[0]
+    assert {name: row[name] for name in components.to_dict()} == pytest.approx(components.to_dict())
     given = cf.size(
         difference=0.05,
         replicates={"structure": "clusters", "items": [1, 4]},

@@ -262,7 +262,7 @@ def test_pages_load_nothing_from_elsewhere(page: str) -> None:
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        ({"human_cost": "2"}, "«human cost» has no effect without «judge» or «judge correlation»"),
+        ({"human_cost": "2"}, "«human cost» has no effect without «judge cost»"),
         ({"probability": "0.9"}, "«probability» has no effect without «width»"),
         ({"correlation": "0.5"}, "«correlation» has no effect without «variance»"),
         ({"judge_correlation": "0.6", "items": "3"}, "«judge correlation» has no effect with «items»"),

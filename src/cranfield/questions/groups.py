@@ -43,6 +43,8 @@ OF_REPLICATES = (
 )
 """What a design with several scores per topic is said by; it has no judge."""
 _JUDGED = ("judge", "judge_correlation")
+OF_JUDGE = ("judge_correlation", "judge_cost", "judged_topics")
+"""What a design with labels of a model is said by: it has a difference, an effect size or a width."""
 
 
 def changed(group: type[Group], name: str, kind: Any = None, **said: Any) -> Any:
@@ -156,7 +158,12 @@ class Goal(Group):
 
     min_range: Annotated[
         Numbers,
-        Param("Smallest range of the systems' means to detect.", label="Smallest range of their means", metavar="D"),
+        Param(
+            "Smallest range of the systems' means to detect.",
+            label="Smallest range of their means",
+            metavar="D",
+            excludes=OF_JUDGE,
+        ),
     ] = None
     width: Annotated[
         Numbers, Param("Widest confidence interval for a difference.", label="Widest interval", metavar="W")
@@ -169,10 +176,14 @@ class Goal(Group):
             label="Probability of it",
             metavar="P",
             requires=("width",),
+            excludes=OF_JUDGE,
         ),
     ] = None
     sensitivity: Annotated[
-        Numbers, Param("Half-width of the interval of one system's mean: ± S.", label="Within ±", metavar="S")
+        Numbers,
+        Param(
+            "Half-width of the interval of one system's mean: ± S.", label="Within ±", metavar="S", excludes=OF_JUDGE
+        ),
     ] = None
     effect_size: Annotated[
         Numbers,
@@ -184,11 +195,22 @@ class Goal(Group):
         ),
     ] = None
     equivalence: Annotated[
-        Numbers, Param("Margin of equivalence; in sds if no sd is given.", label="Margin of equivalence", metavar="M")
+        Numbers,
+        Param(
+            "Margin of equivalence; in sds if no sd is given.",
+            label="Margin of equivalence",
+            metavar="M",
+            excludes=OF_JUDGE,
+        ),
     ] = None
     non_inferiority: Annotated[
         Numbers,
-        Param("Margin of non-inferiority; in sds if no sd is given.", label="Margin of non-inferiority", metavar="M"),
+        Param(
+            "Margin of non-inferiority; in sds if no sd is given.",
+            label="Margin of non-inferiority",
+            metavar="M",
+            excludes=OF_JUDGE,
+        ),
     ] = None
     true_difference: Annotated[
         Numbers,
@@ -208,7 +230,7 @@ class Goal(Group):
             lt=1,
             metavar="P",
             requires=("scores",),
-            excludes=OF_REPLICATES,
+            excludes=(*OF_JUDGE, *OF_REPLICATES),
         ),
     ] = None
     method: Annotated[
@@ -231,7 +253,11 @@ class Family(Group):
     one_sided: Annotated[bool, Param("One-sided test of a pair named in advance.", label="one-sided test")] = False
     unpaired: Annotated[
         bool,
-        Param("The two systems do not share topics.", label="two systems that share no topics", excludes=OF_REPLICATES),
+        Param(
+            "The two systems do not share topics.",
+            label="two systems that share no topics",
+            excludes=(*OF_JUDGE, *OF_REPLICATES),
+        ),
     ] = False
     models: Annotated[
         Names,
@@ -273,7 +299,7 @@ class Judge(Group):
             gt=0,
             le=1e12,
             metavar="C",
-            requires=_JUDGED,
+            requires=("judge_cost",),
             excludes=OF_REPLICATES,
         ),
     ] = None
@@ -370,7 +396,7 @@ class Spread(Group):
             ge=0,
             le=1e12,
             metavar="V",
-            excludes=("scores",),
+            excludes=("scores", "icc"),
         ),
     ] = None
     within: Annotated[
@@ -381,7 +407,7 @@ class Spread(Group):
             ge=0,
             le=1e12,
             metavar="V",
-            excludes=("scores",),
+            excludes=("scores", "icc"),
         ),
     ] = None
     shared_variance: Annotated[
@@ -414,6 +440,7 @@ class Spread(Group):
             ge=0,
             le=1,
             metavar="R",
+            requires=("sd",),
             excludes=("scores",),
         ),
     ] = None
@@ -496,7 +523,16 @@ class Cost(Group):
         ),
     ] = 1.0
     budget: Annotated[
-        float | None, Param("Largest cost of all, in place of `power`.", label="or: budget", gt=0, le=1e12, metavar="B")
+        float | None,
+        Param(
+            "Largest cost of all, in place of `power`.",
+            label="or: budget",
+            gt=0,
+            le=1e12,
+            metavar="B",
+            requires=("topic_cost", "item_cost", "repeat_cost"),
+            excludes=("power",),
+        ),
     ] = None
 
 

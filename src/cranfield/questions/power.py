@@ -14,7 +14,7 @@ from cranfield.results import Result
 if TYPE_CHECKING:
     from cranfield.errors import Caution
     from cranfield.methods.design.cards import Card, Gate
-    from cranfield.methods.design.labels import LabelCard, LabelRequest
+    from cranfield.methods.design.cheapest import Costs
     from cranfield.scores import ScoreTable
 
 
@@ -36,7 +36,7 @@ class PowerResult(Result):
 
     cards: tuple[Card, ...]
     gate: Gate | None = None
-    labels: tuple[LabelCard, ...] = ()
+    labels: tuple[Card, ...] = ()
 
     def curves(self) -> tuple[list[int], dict[str, list[float]]]:
         """What numbers of topics around those asked for detect, by the first card: as the chart draws it."""
@@ -124,6 +124,7 @@ def power(
                 help="What all labels may cost, in place of `topics` and `judged_topics`: people and the model then "
                 "label the numbers of topics that detect the smallest difference.",
                 requires=("judge_correlation",),
+                excludes=("topics", "judged_topics"),
             ),
         ),
     ] = None,
@@ -174,15 +175,8 @@ def power(
     given: dict[str, Any] = {"difference": difference, "alpha": alpha or [0.05], "power": power or [0.8]}
     model, parts, read = groups.Judge.of(judge), groups.Spread.of(spread), groups.Source.of(source)
     estimate, small_pilot = parts.estimate, parts.small_pilot
-    request = _judge(
-        correlations=model.correlation,
-        judged_topics=model.topics,
-        budget=groups.Cost.of(cost).budget,
-        human_cost=model.human_cost,
-        judge_cost=model.cost,
-        test=test,
-    )
-    counts = topics if request is None else request.topics(cast("Any", topics))
+    budget = groups.Cost.of(cost).budget
+    counts = topics if budget is None else _people_alone(model, budget)
     design: dict[str, Any] = {"topics": counts, "systems": systems, "test": test}
     design |= {"variance": variance, "correlation": correlation, "sd": sd}
     if scores is None:
@@ -195,14 +189,13 @@ def power(
         cards = cards_from_pilot(variances, **design, **given, **options, scales=tables.scales)
         warnings = (*warnings, *goal_cautions(cards, tables.scales))
         if any(table.has_roles for table in tables.by_name.values()):
-            _check_clusters(judge_correlation=request, estimate=estimate)
+            _check_clusters(judge_correlation=model.correlation, estimate=estimate)
             asked = {**given, "difference": sorted({card.difference for card in cards})}
             cards, few = _cluster_cards(tables.only, test=test, topics=topics, systems=systems, **asked)
             warnings = (*warnings, *few)
         elif len(tables.by_name) == 1:
             cards = [_as_compared(card, tables.only) for card in cards]
-    labels = () if request is None else request.cards(cards)
-    cautions = () if request is None else request.cautions(labels)
+    labels, cautions = ((), ()) if model.correlation is None else _judged(cards, model, budget, test)
     return PowerResult(
         cards=tuple(cards),
         gate=demand,
@@ -241,10 +234,26 @@ def _cluster_cards(table: ScoreTable, **asked: Any) -> tuple[list[Card], tuple[C
     return [*cards], tuple(few_clusters(np.array([each.df for each in found.values()])))
 
 
-def _judge(*, test: str | None, **given: Any) -> LabelRequest | None:
-    """What is asked of a judge; None where nothing is, so that nothing is imported for it."""
-    if all(value is None for value in given.values()):
-        return None
-    from cranfield.methods.design.labels import LabelRequest
+def _people_alone(model: groups.Judge, budget: float) -> list[int]:
+    """The topics of people alone that a budget for all labels pays for."""
+    from cranfield.methods.design.labels import budget_topics
 
-    return LabelRequest(test=test, **given)
+    return budget_topics(_label_costs(model, is_counted=False), budget)
+
+
+def _judged(
+    cards: list[Card], model: groups.Judge, budget: float | None, test: str | None
+) -> tuple[tuple[Card, ...], tuple[Caution, ...]]:
+    """The cards with a judge, and what to read them with."""
+    from cranfield.methods.design.labels import judged_cards, label_cautions
+
+    counts, costs = cast("Any", model.topics), _label_costs(model, is_counted=True)
+    found = judged_cards(cards, cast("Any", model.correlation), costs, judged_topics=counts, budget=budget)
+    return tuple(found), label_cautions([card.topics for card in found], test)
+
+
+def _label_costs(model: groups.Judge, *, is_counted: bool) -> Costs:
+    from cranfield.methods.design.labels import label_costs
+
+    rs = cast("Any", model.correlation)
+    return label_costs(rs, human=model.human_cost, judge=model.cost, is_counted=is_counted)

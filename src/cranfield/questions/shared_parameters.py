@@ -100,7 +100,7 @@ Sds = Annotated[
         "Standard deviation of paired differences (AP: 0.15), or of one system's scores where nothing is paired.",
         label="Sd of paired differences",
         metavar="SD",
-        excludes=("scores",),
+        excludes=("scores", "between", "within"),
     ),
 ]
 Variance = Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from cranfield.errors import Caution, NoEffectError, RequestError
+from cranfield.errors import Caution, RequestError
 from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions.parameters import question
@@ -14,11 +14,12 @@ from cranfield.results import Result
 
 if TYPE_CHECKING:
     from cranfield.methods.design import Size
+    from cranfield.methods.design.allocation import Allocation
+    from cranfield.methods.design.cheapest import Costs
     from cranfield.methods.design.curves import SizeCurve
-    from cranfield.methods.design.labels import Correlation, LabelCosts, LabelSize
     from cranfield.methods.design.planning import PilotSize
-    from cranfield.methods.design.replicates import ReplicateRequest, ReplicateSize
     from cranfield.methods.design.request import Request
+    from cranfield.methods.judging.agreement import Interval
     from cranfield.methods.variance.replicate_components import ComponentEstimate
     from cranfield.scores import ScoreTable
 
@@ -45,8 +46,8 @@ class SizeResult(Result):
     sizes: tuple[Size, ...]
     request: Request
     pilot: tuple[PilotSize, ...] = ()
-    labels: tuple[LabelSize, ...] = ()
-    replicates: tuple[ReplicateSize, ...] = ()
+    labels: tuple[Allocation, ...] = ()
+    replicates: tuple[Allocation, ...] = ()
 
     @property
     def topics(self) -> list[int | None]:
@@ -277,31 +278,28 @@ def _with_replicates(
     from cranfield.methods.design.goals import Scale
     from cranfield.methods.design.planning import with_default_goal
     from cranfield.methods.design.replicates import (
-        ReplicateRequest,
         check_replicates,
+        given_components,
+        given_structure,
         plan_replicates,
         replicate_cautions,
     )
 
-    for name, value in others.items():
-        if value is not None:
-            what = f"`{name}` has no effect on a design with replicates"
-            raise NoEffectError(what, parameter=name, fix="Leave it out.")
-    check_replicates(request)
-    wanted = ReplicateRequest(**given)
-    if wanted.budget is not None and request.power is not None:
-        raise RequestError("`budget` takes the place of `power`", fix="Give one of them.")
+    check_replicates(request, {**others, "method": request.method})
+    told = {"items": given["items"], "repeats": given["repeats"], "costs": _prices(given), "budget": given["budget"]}
     if scores is None:
-        components = wanted.given_components(request.sd)
+        structure = given_structure(given["replicates"], given["shared_variance"])
+        parts = {name: given[name] for name in ("between", "within", "shared_variance", "repeat_variance", "icc")}
+        components = given_components(structure, **parts, sd=request.sd)
         request = with_default_goal(request, {"": Scale()} if components.total < 1 else None)
-        plans = plan_replicates(request, wanted, components)
+        plans = plan_replicates(request, structure, components, **told)
         warnings: tuple[Caution, ...] = ()
     else:
-        plans, warnings = _replicated_pilot(request, wanted, scores, source)
+        plans, warnings = _replicated_pilot(request, given, told, scores, source)
         differences = {float(each) for plan in plans for each in plan.size.inputs["difference"].flat}
         request = replace(request, difference=sorted(differences))
-    inputs = {**_defaults(request), "replicates": plans[0].replicates}
-    if wanted.budget is not None:
+    inputs = {**_defaults(request), "replicates": plans[0].replicated.structure}
+    if told["budget"] is not None:
         inputs.pop("power")
     return SizeResult(
         sizes=tuple(each.size for each in plans),
@@ -312,36 +310,47 @@ def _with_replicates(
     )
 
 
+def _prices(given: Mapping[str, Any]) -> Costs | None:
+    """What a unit, an item and a repeat cost; None where nothing is said of costs."""
+    from cranfield.methods.design.cheapest import Costs
+
+    prices = {name: given[f"{name}_cost"] for name in ("topic", "item", "repeat")}
+    if all(price is None for price in prices.values()):
+        return None
+    if not any(prices.values()):
+        raise RequestError("something has to cost something", fix="Give `topic_cost`, for instance, above 0.")
+    return Costs(**{name: price or 0.0 for name, price in prices.items()})
+
+
 def _replicated_pilot(
-    request: Request, wanted: ReplicateRequest, scores: Any, source: dict[str, Any]
-) -> tuple[list[ReplicateSize], tuple[Caution, ...]]:
+    request: Request, given: Mapping[str, Any], told: dict[str, Any], scores: Any, source: dict[str, Any]
+) -> tuple[list[Allocation], tuple[Caution, ...]]:
     """Plans with the components of every measure of a pilot, and its warnings."""
     from cranfield.methods.design.planning import check_pilot, pilot_caution, with_default_goal
-    from cranfield.methods.design.replicates import pilot_structure, plan_replicates
+    from cranfield.methods.design.replicates import pilot_components, pilot_structure, plan_replicates
 
-    wanted.check_pilot(request.sd)
-    has_own = wanted.replicates == "variations"  # topics may have different numbers of variations
+    named = given["replicates"]
+    has_own = named == "variations"  # topics may have different numbers of variations
     missing = "nan" if has_own and source["missing"] is None else source["missing"]
-    role = "nested" if wanted.replicates == "seeds" else None
+    role = "nested" if named == "seeds" else None
     tables = sources.load_tables(scores, **{**source, "missing": missing}, replicates=role, uses_roles=True)
     table = tables.only
-    wanted = replace(wanted, replicates=pilot_structure(wanted.replicates, table))
-    by_cluster = wanted.replicates == "clusters"
-    others = sources.ignoring_roles(table.replaced(clusters=()) if by_cluster else table)
-    plans: list[ReplicateSize] = []
+    structure = pilot_structure(named, table)
+    others = sources.ignoring_roles(table.replaced(clusters=()) if structure == "clusters" else table)
+    plans: list[Allocation] = []
     found = dict.fromkeys((*tables.warnings, *others.warnings))
     warnings = [each for each in found if not (has_own and each.slug == "cell-missing")]
     for measure in table.measures:
-        estimate = _components(table, measure, wanted)
+        estimate = pilot_components(_components(table, measure, structure), structure, given["repeat_variance"])
         check_pilot(estimate.units, insisted=request.small_pilot)
         warnings += pilot_caution(estimate.units, measure)
         warnings += estimate.cautions(measure)
         own = with_default_goal(request, {measure: tables.scales[measure]})
-        plans += plan_replicates(own, wanted, estimate, systems=estimate.systems, measure=measure)
+        plans += plan_replicates(own, structure, estimate, **told, systems=estimate.systems, measure=measure)
     return plans, tuple(warnings)
 
 
-def _components(table: ScoreTable, measure: str, wanted: ReplicateRequest) -> ComponentEstimate:
+def _components(table: ScoreTable, measure: str, structure: str) -> ComponentEstimate:
     """The components of one measure, for the structure that is planned."""
     import numpy as np
 
@@ -352,48 +361,55 @@ def _components(table: ScoreTable, measure: str, wanted: ReplicateRequest) -> Co
     )
 
     scores = table.of(measure)
-    if wanted.replicates == "clusters":
-        return wanted.from_pilot(cluster_components(scores, np.array(table.clusters)))
-    if wanted.replicates == "variations":
-        return wanted.from_pilot(variation_components(scores))
-    return wanted.from_pilot(shared_components(scores, nested=wanted.replicates == "seeds"))
+    if structure == "clusters":
+        return cluster_components(scores, np.array(table.clusters))
+    if structure == "variations":
+        return variation_components(scores)
+    return shared_components(scores, nested=structure == "seeds")
 
 
-def _correlations(labels: sources.LabelSets) -> dict[str, Correlation]:
+def _correlations(labels: sources.LabelSets) -> dict[str, Interval]:
     """r of the pilot by measure, with its interval."""
-    from cranfield.methods.design.labels import Correlation
     from cranfield.methods.judging.label_sets import judged_pilots
 
     pilots = judged_pilots(labels.required_human, labels.judges)
-    found = {name: each.correlation for name, each in pilots.items()}
-    return {name: Correlation.of(each.value, lower=each.lower, upper=each.upper) for name, each in found.items()}
+    return {name: each.correlation for name, each in pilots.items()}
 
 
-def _costs(request: Request, correlations: Any, **given: Any) -> LabelCosts | None:
-    """The costs of labels, checked with the request; None where there is no judge, and nothing is imported for it."""
-    if correlations is None and all(value is None for value in given.values()):
+def _costs(
+    request: Request,
+    correlations: Any,
+    *,
+    human_cost: float | None,
+    judge_cost: float | None,
+    judged_topics: int | None,
+) -> dict[str, Any] | None:
+    """What the designs with a judge of a request have alike; None without one, and nothing is imported for it."""
+    if correlations is None:
         return None
     from cranfield.methods.design.labels import check_labels, label_costs
 
-    costs = label_costs(correlations, **given, limit=request.limit)
+    costs = label_costs(correlations, human=human_cost, judge=judge_cost, is_counted=judged_topics is not None)
     check_labels(request)
-    return costs
+    return {"costs": costs, "judged_topics": judged_topics, "limit": request.limit, "sides": request.sides}
 
 
 def _with_judge(
-    result: SizeResult, correlations: Any, costs: LabelCosts, measured: Mapping[str, Correlation] | None = None
+    result: SizeResult, correlations: Any, told: dict[str, Any], measured: Mapping[str, Interval] | None = None
 ) -> SizeResult:
     """The same with topics for people and for the model."""
     from cranfield.methods.design.labels import label_cautions, plan_labels
 
-    sides = result.request.sides
     if measured:
-        mine = [each for each in result.pilot if each.measure in measured]
-        labels = [size for each in mine for size in plan_labels([each], [measured[each.measure]], costs, sides=sides)]
+        labels = []
+        for each in (pilot for pilot in result.pilot if pilot.measure in measured):
+            r = measured[each.measure]
+            labels += plan_labels([each], [r.value], **told, ends=[(r.lower, r.upper)])
     else:
-        labels = plan_labels(result.pilot or result.sizes, correlations, costs, sides=sides)
-    cautions = label_cautions([design.topics for each in labels for design in each.designs], result.request.test)
-    inputs = {**result.inputs, "human_cost": costs.human} if costs.judge is not None else result.inputs
+        labels = plan_labels(result.pilot or result.sizes, correlations, **told)
+    cautions = label_cautions([row["topics"] for each in labels for row in each.to_dict()], result.request.test)
+    costs: Costs = told["costs"]
+    inputs = {**result.inputs, "human_cost": costs.topic} if costs.judged_topic > 0 else result.inputs
     return replace(result, labels=tuple(labels), inputs=inputs, warnings=(*result.warnings, *cautions))
 
 

@@ -181,7 +181,10 @@ def verify(
     request = DesignRequest(
         design=design,
         judge_correlation=rs,
-        costs=label_costs(rs, human_cost=model.human_cost, judge_cost=model.cost, judged_topics=model.topics),
+        costs=None
+        if rs is None
+        else label_costs(rs, human=model.human_cost, judge=model.cost, is_counted=model.topics is not None),
+        judged_topics=model.topics,
         grids={name: values for name, values in grids.items() if values is not None},
         topics=topics,
         sides=1 if tested.one_sided else 2,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cranfield.methods.design import Goal, solve
+from cranfield.methods.design import Goal, Judged, solve
 from cranfield.methods.design.cards import Card, Gate
 from cranfield.methods.design.solver import ORDER
 from cranfield.methods.names import TEST_LABELS
@@ -18,9 +18,6 @@ from cranfield.rendering.design_charts import power_chart
 from cranfield.rendering.document import Column, Document, Table, View, first_sentence, html_text
 from cranfield.rendering.drawing import Axis, Chart
 from cranfield.rendering.references import ROBUST_CITATIONS
-
-if TYPE_CHECKING:
-    from cranfield.methods.design.labels import LabelCard
 
 
 def card_rows(card: Card) -> list[tuple[str, str]]:
@@ -105,7 +102,7 @@ def _citations(cards: Sequence[Card]) -> tuple[str, ...]:
     return (*CARD_CITATIONS, *(ROBUST_CITATIONS if cards[0].is_clustered else ()))
 
 
-def _gate_sentence(gate: Gate, card: Card | LabelCard) -> str:
+def _gate_sentence(gate: Gate, card: Card) -> str:
     verdict = "passed" if gate.passes(card) else "FAILED"
     name = f"{card.measure}: " if card.measure else ""
     test = gate.test_of(card)
@@ -209,8 +206,8 @@ def label_document(result: PowerResult) -> Document:
     )
 
 
-def _label_table(card: LabelCard) -> Table:
-    words = {"difference": card.human.difference, "power": card.human.power}
+def _label_table(card: Card) -> Table:
+    words = {"difference": card.difference, "power": card.power}
     among = f", two of {card.systems} systems" if card.is_family else ""
     shown = {name: text for name, text in LABEL_ROWS.items() if card.is_family or not name.startswith("pair_")}
     values = {**card.to_dict(), "power": card.achieved_power}
@@ -223,10 +220,10 @@ def _label_table(card: LabelCard) -> Table:
     return Table((*columns, Column("human", "people alone", "score")), rows, _label_title(card))
 
 
-def _label_title(card: LabelCard) -> str:
+def _label_title(card: Card) -> str:
     name = f"{card.measure}: " if card.measure else ""
     among = f" among {card.judged_topics:,} by the model" if card.judged_topics else " alone"
-    people = card.human.topics
+    people = (card.human or card).topics
     alone = "" if people == card.topics else f" (or {people:,} by people alone)"
     return f"{name}{card.topics:,} topics labelled by people{among}{alone}, r = {card.judge_correlation:.4g}"
 
@@ -272,14 +269,13 @@ def curve(result: PowerResult) -> Chart:
     return Chart(panels=[curves(series, x=across, y=up, here=here)])
 
 
-def _label_curve(card: LabelCard) -> list[dict[str, Any]]:
+def _label_curve(card: Card) -> list[dict[str, Any]]:
     """Detectable differences against topics labelled by people, with the model's labels and without."""
-    from cranfield.methods.design.labels import FEWEST
-
-    highest = max(FEWEST + 1, min(card.judged_topics or 2 * card.topics, 4 * card.topics))
-    counts = np.unique(np.append(np.geomspace(FEWEST, highest, 25).round(), card.topics)).astype(int)
-    goal = Goal("difference", at_least=card.human.power)
-    curves = {"people alone": solve(card.human.designs(topics=counts), goal, "difference")}
+    people = card.human or card
+    highest = max(Judged.fewest + 1, min(card.judged_topics or 2 * card.topics, 4 * card.topics))
+    counts = np.unique(np.append(np.geomspace(Judged.fewest, highest, 25).round(), card.topics)).astype(int)
+    goal = Goal("difference", at_least=card.power)
+    curves = {"people alone": solve(people.designs(topics=counts), goal, "difference")}
     if card.judged_topics:
         judged = solve(card.designs(topics=counts), goal, "difference")
         curves = {f"among {card.judged_topics:,} labelled by the model": judged} | curves

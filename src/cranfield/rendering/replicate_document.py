@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.replicates import ReplicateSize
+from cranfield.methods.design.allocation import Allocation
 from cranfield.methods.design.spreads import Structure
 from cranfield.methods.names import TEST_LABELS
 from cranfield.rendering.design_charts import named_curves
@@ -29,7 +29,7 @@ _TOLD = (
 """What is in the title of a table where all rows have it alike, and in a column elsewhere."""
 
 
-def replicate_document(plans: Sequence[ReplicateSize], inputs: Mapping[str, Any]) -> Document:
+def replicate_document(plans: Sequence[Allocation], inputs: Mapping[str, Any]) -> Document:
     """Units for every number of items and repeats, the best marked; one row for each design."""
     rows = [row for each in plans for row in each.to_dict()]
     shared = any(each.structure.shared for each in plans)
@@ -43,7 +43,7 @@ def replicate_document(plans: Sequence[ReplicateSize], inputs: Mapping[str, Any]
     )
 
 
-def _table(plans: Sequence[ReplicateSize], rows: Sequence[Mapping[str, Any]]) -> Table:
+def _table(plans: Sequence[Allocation], rows: Sequence[Mapping[str, Any]]) -> Table:
     structure, budget = plans[0].structure, plans[0].budget is not None
     told = [name for name in _TOLD if name in rows[0] and not (budget and name == "power")]
     constant = [name for name in told if len({row[name] for row in rows}) == 1]
@@ -103,7 +103,7 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def _sentence(plans: Sequence[ReplicateSize]) -> str:
+def _sentence(plans: Sequence[Allocation]) -> str:
     """Return the sentence about the best design, or the only one, of each goal; else what the rows have."""
     settled = [each for each in plans if each.best is not None or each.size.topics.size == 1]
     if settled and len(plans) <= len({each.measure for each in plans}):
@@ -120,7 +120,7 @@ def _sentence(plans: Sequence[ReplicateSize]) -> str:
     )
 
 
-def _curves(plans: Sequence[ReplicateSize]) -> tuple[str, str, list[dict[str, Any]]]:
+def _curves(plans: Sequence[Allocation]) -> tuple[str, str, list[dict[str, Any]]]:
     """What is drawn over what: cost, power of a budget, or units, against the items, or repeats where these vary."""
     first = plans[0]
     rows = [row for row in first.to_dict() if row["topics"] is not None]
@@ -138,7 +138,7 @@ def _axis_titles(structure: Structure) -> dict[str, str]:
     return _titles(structure) | {"topics": f"number of {structure.unit}s", "curve": ""}
 
 
-def replicate_chart(plans: Sequence[ReplicateSize]) -> Chart:
+def replicate_chart(plans: Sequence[Allocation]) -> Chart:
     """The cost, the power of a budget, or the number of units against the items per unit, by repeats."""
     x, y, rows = _curves(plans)
     here = next(((float(row[x]), float(row[y])) for row in rows if row.get("best")), None)

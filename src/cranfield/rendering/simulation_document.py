@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.methods.design.replicates import numbers_in_words
 from cranfield.methods.simulation.fit_quality import Simulation
 from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.methods.verification.monte_carlo import MOST_COLLECTIONS, Verification
@@ -185,8 +184,7 @@ def sentence(found: Verification) -> str:
         estimator = f"regression estimator, r = {design.judge_correlation:.4g}; "
     numbers = f"{design.topics:,} topics{among}"
     if design.replicates is not None:
-        counts = {**design.replicates.numbers, "topics": design.topics}
-        numbers = numbers_in_words(design.replicates.kind, counts)
+        numbers = design.replicates.in_words(design.topics)
     verdict = {
         "enough": "They are enough" + ("." if lower >= design.power else f" to within {found.tolerance:g}."),
         "short": "They are not enough.",

@@ -19,7 +19,7 @@ from cranfield.rendering.drawing import Chart
 from cranfield.rendering.references import cite_in_words
 
 if TYPE_CHECKING:
-    from cranfield.methods.design.labels import LabelSize
+    from cranfield.methods.design.allocation import Allocation
 
 
 def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
@@ -263,7 +263,7 @@ def _assured(pilot: PilotSize, row: Mapping[str, Any]) -> str:
 LABEL_CITATION = "Cochran1977"
 
 
-def label_document(plans: Sequence[LabelSize], inputs: Mapping[str, Any]) -> Document:
+def label_document(plans: Sequence[Allocation], inputs: Mapping[str, Any]) -> Document:
     """Topics for people and for the model, beside those of human labels alone; one row for each design."""
     tables = []
     for goal in dict.fromkeys(each.size.kind for each in plans):
@@ -279,7 +279,7 @@ def label_document(plans: Sequence[LabelSize], inputs: Mapping[str, Any]) -> Doc
     )
 
 
-def _label_table(plans: Sequence[LabelSize]) -> Table:
+def _label_table(plans: Sequence[Allocation]) -> Table:
     """Return one row per design; inputs that are the same in all rows are in the title, not in columns."""
     rows = [row | {"test": _LABEL_TESTS.get(row["test"], row["test"])} for each in plans for row in each.to_dict()]
     achieved = f"achieved_{plans[0].size.method.achieves}"
@@ -326,10 +326,10 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _label_sentence(plans: Sequence[LabelSize]) -> str:
+def _label_sentence(plans: Sequence[Allocation]) -> str:
     """Return the sentences about the first method of each measure, and about a pair named in advance."""
-    if any(len(each.designs) > 1 for each in plans):
-        names = ", ".join(dict.fromkeys(each.test for each in plans))
+    if any(each.size.topics.size > 1 for each in plans):
+        names = ", ".join(dict.fromkeys(each.size.method.name for each in plans))
         return (
             f"Each row has the topics that people and the model label at the lowest cost (regression estimator; "
             f"{names}), and the topics that people alone would label."
@@ -380,13 +380,13 @@ def _label_chart(result: SizeResult, axis: str | None) -> Chart:
     """The cost against r, or topics along ``axis``, beside that of human labels alone; a mark at the design itself."""
     first = result.labels[0]
     rows = _label_curve(result, axis)
-    x = axis or "judge_correlation"
-    y, other = ("topics", "human_topics") if first.costs.judge is None or axis else ("cost", "human_topics_cost")
+    x, is_priced = axis or "judge_correlation", first.costs is not None and first.costs.judged_topic > 0
+    y, other = ("topics", "human_topics") if not is_priced or axis else ("cost", "human_topics_cost")
     known = [row for row in rows if row[y] is not None and row[other] is not None]
     if len(known) < 2:
         raise RequestError("one design is a point, not a curve", fix="Give several values of an input.")
     here = None
-    if len(first.designs) == 1 and first.designs[0].topics is not None:
+    if first.size.topics.size == 1 and first.size.reached.all():
         row = first.to_dict()[0]
         here = (float(row[x]), float(row[y]))
     title = "cost" if y == "cost" else "topics labelled by people"
@@ -404,21 +404,20 @@ def _saves(rows: Sequence[Mapping[str, Any]], y: str, other: str) -> str:
 
 def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
     from cranfield.methods.design.curves import curve_through
-    from cranfield.methods.design.labels import plan_labels
+    from cranfield.methods.design.labels import CELLS, plan_labels
 
-    first, sides = result.labels[0], result.request.sides
+    first = result.labels[0]
+    assert first.alone is not None
+    assert first.costs is not None
+    told: dict[str, Any] = {"judged_topics": first.judged_topics, "limit": first.size.limit}
+    told |= {"costs": first.costs, "sides": result.request.sides}
+    given = [row["judge_correlation"] for row in first.to_dict()]
     request = _pilot_request(result) if result.pilot else replace(result.request, method=first.size.method.name)
     if axis is not None:
-        rs = first.correlations[:1]
-        sizes = plan(curve_through(request, axis))[:1]
-        return plan_labels(sizes, rs, first.costs, sides=sides)[0].to_dict()
-    rs = tuple(sorted({*CORRELATIONS, *first.correlations}))
-    one = replace(first.size, **{name: getattr(first.size, name).ravel()[:1] for name in _CELLS})
-    one = replace(one, inputs={name: values.ravel()[:1] for name, values in one.inputs.items()})
-    return plan_labels([one], rs, first.costs, sides=sides)[0].to_dict()
-
-
-_CELLS = ("topics", "reached", "achieved", "below")
+        return plan_labels(plan(curve_through(request, axis))[:1], given[:1], **told)[0].to_dict()
+    one = replace(first.alone, **{name: getattr(first.alone, name)[:1] for name in CELLS})
+    one = replace(one, inputs={name: values[:1] for name, values in one.inputs.items()})
+    return plan_labels([one], sorted({*CORRELATIONS, *given}), **told)[0].to_dict()
 
 
 def _pilot_request(result: SizeResult) -> Request:

@@ -17,7 +17,7 @@ from cranfield.methods.design.inputs import broadcast, whole
 from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
 from cranfield.methods.design.request import TYPICAL_CORRELATION
 from cranfield.methods.design.solver import achieved, significant_difference, solve
-from cranfield.methods.design.spreads import Clustered, Sd, Spread
+from cranfield.methods.design.spreads import Clustered, Judged, Sd, Spread
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_test
 from cranfield.methods.variance import Variances
 from cranfield.methods.variance.estimates import MeanVariance
@@ -39,7 +39,8 @@ class Card:
     average variance where the test has a standard error for each pair; a true difference of that size is significant
     half of the time. Of a table it is that of its own comparison, which Holm's last step decides. ``variance`` is σ² of
     one system's scores, nan if unknown, and ``sd`` the standard deviation of paired differences. Topics in clusters or
-    strata, or with weights, are worth ``effective_topics``.
+    strata, or with weights, are worth ``effective_topics``; so are topics with human labels among ``judged_topics``,
+    of which there are 0 where the same ``cost`` is better spent on human labels alone. ``human`` is the card of these.
     """
 
     measure: str
@@ -68,12 +69,39 @@ class Card:
     clusters: float | None = None
     design_effect: float = NONE
     effective_topics: float = NONE
+    human: Card | None = None
+    cost: float = NONE
 
     def to_dict(self) -> dict[str, Any]:
+        if self.human is not None:
+            return self._with_judge(self.human)
         own = {"units": self.units, "unit_sd": self.unit_sd} if self.is_clustered else {}
         apart = () if self.is_clustered else ("clusters", "design_effect", "effective_topics")
-        row = {name: value for name, value in vars(self).items() if name not in ("spread", *apart)}
+        without = ("spread", "human", "cost", *apart)
+        row = {name: value for name, value in vars(self).items() if name not in without}
         return row | own | {"design": self.design}
+
+    def _with_judge(self, human: Card) -> dict[str, Any]:
+        names = ("measure", "systems", "test", "sd", "alpha", "power", "difference", "topics", "judged_topics")
+        reached = ("achieved_power", "detectable_difference", "pair_power", "pair_detectable_difference", "width")
+        more = ("judge_correlation", *reached, "effective_topics", "cost", "judge_pays")
+        alone = {f"human_{name.removeprefix('achieved_')}": getattr(human, name) for name in ("topics", *reached)}
+        return {name: getattr(self, name) for name in (*names, *more)} | alone
+
+    @property
+    def judged_topics(self) -> int:
+        """Topics that a judge labels."""
+        return int(np.asarray(self.spread.judged_topics)) if isinstance(self.spread, Judged) else 0
+
+    @property
+    def judge_correlation(self) -> float:
+        """r of paired differences under human and judge's labels."""
+        return float(np.asarray(self.spread.judge_correlation)) if isinstance(self.spread, Judged) else NONE
+
+    @property
+    def judge_pays(self) -> bool:
+        """Whether less is detected than by human labels alone."""
+        return self.human is not None and self.detectable_difference < self.human.detectable_difference
 
     @property
     def is_clustered(self) -> bool:
@@ -121,13 +149,14 @@ class Card:
 
     def power_for(self, difference: float, test: str) -> float:
         """The power for a difference under a test."""
-        if self.is_clustered and test not in CLUSTER_TESTS:
-            raise _no_cluster_test(test)
+        self.spread.check_test(test)
         return float(achieved(self.designs(test), Goal("difference", difference)))
 
     def sentence(self) -> str:
         """Return the conclusion in sentences."""
         name = f"{self.measure}: " if self.measure else ""
+        if self.human is not None:
+            return name + self._of_judge(self.human)
         return name + (self._of_clusters() if self.is_clustered else self._of_topics())
 
     def _of_topics(self) -> str:
@@ -157,6 +186,23 @@ class Card:
         tukey = f"Tukey's q·√(MSE/n) is {self.tukey_significant_difference:.3f}"
         return (
             f"{own if self.has_own_errors else 'An observed difference of'} {size} ({TEST_LABELS[self.test]}; {tukey})"
+        )
+
+    def _of_judge(self, human: Card) -> str:
+        among = f"two of {self.systems} systems" if self.is_family else "two systems named in advance"
+        level = f"between {among} with power {self.power:g} at α = {self.alpha:g}"
+        r, cost = (
+            f"r = {self.judge_correlation:.4g}",
+            "" if np.isnan(self.cost) else f", at a cost of {self.cost:,.10g},",
+        )
+        alone = f"{human.topics:,} topics labelled by people alone detect"
+        if not self.judge_pays:
+            difference = f"a difference of {human.detectable_difference:.3f} {level}"
+            return f"The labels of a model with {r} do not pay: {alone} {difference}."
+        return (
+            f"{self.spread.in_words(self.topics)}{cost} detect a difference of {self.detectable_difference:.3f} "
+            f"{level} (regression estimator, {TEST_LABELS[self.test]}; {r}), and one of {self.difference:g} with power "
+            f"{self.achieved_power:.2f}; {alone} {human.detectable_difference:.3f}."
         )
 
     def _of_clusters(self) -> str:
@@ -346,16 +392,6 @@ def goal_cautions(cards: Sequence[Card], scales: Mapping[str, Scale] | None) -> 
 
 # --- topics in clusters or strata, or with weights
 
-CLUSTER_TESTS = ("holm", "t")
-"""What a comparison of topics with clusters, strata or weights can be planned for."""
-
-
-def _no_cluster_test(test: str) -> RequestError:
-    return RequestError(
-        f"topics with clusters, strata or weights are not compared by the test {test}",
-        fix=f"Choose one of: {', '.join(CLUSTER_TESTS)}.",
-    )
-
 
 def cluster_cards(
     moments: MeanVariance,
@@ -369,8 +405,6 @@ def cluster_cards(
     test: str | None = None,
 ) -> list[Card]:
     """A card for every combination; other numbers of topics are in clusters of the same sizes."""
-    if test not in (None, *CLUSTER_TESTS):
-        raise _no_cluster_test(str(test))
     names = ("difference", "alpha", "power")
     return [
         _cluster_card(
@@ -387,11 +421,13 @@ def cluster_cards(
 
 def _cluster_card(moments: MeanVariance, topics: int, **asked: Any) -> Card:
     known = {"df": moments.df, "pilot_topics": moments.topics}
+    spread = Clustered(variance=moments.variance, **known)
+    spread.check_test(asked["test"])
     card = make_card(
         topics=topics,
         sd=moments.sd,
         variance=moments.within,
-        spread=Clustered(variance=moments.variance, **known),
+        spread=spread,
         own=Clustered(variance=moments.own, **known),
         **asked,
     )

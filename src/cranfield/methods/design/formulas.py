@@ -47,6 +47,12 @@ class Design:
     sides: int = 2
     spread: Spread = field(default_factory=Sd)
 
+    def with_numbers(self, **numbers: Any) -> Design:
+        """The same with other numbers, of its own or of its spread."""
+        own = {name: value for name, value in numbers.items() if name not in self.spread.numbers}
+        wide = {name: value for name, value in numbers.items() if name not in own}
+        return replace(self, **own, spread=replace(self.spread, **wide)) if wide else replace(self, **own)
+
 
 Formula = Callable[[Design, Goal], Array]
 """What a design achieves for a goal; the numbers of both are arrays of one length."""

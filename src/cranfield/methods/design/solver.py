@@ -2,7 +2,7 @@
 
     achieved(design, goal)             the power of the goal (or width, sensitivity, probability, reliability)
     solve(design, goal, "topics")      the smallest n that reaches it; or any other number of the design or the goal
-    cheapest(design, goal, cost)       several numbers at once: those of the least cost, or the most for a budget
+    cheapest(design, goal, costs, …)   several counts at once: those of the least cost, or the most for a budget
 
 Arrays broadcast: a grid of numbers is a design, and the answers are arrays of its shape.
 """
@@ -281,14 +281,9 @@ class _Problem:
     def value_with(self, name: str, numbers: Array, index: Array) -> Array:
         """What the designs of some cells achieve with other values of one number."""
         design, goal = _design_at(self.design, index), _goal_at(self.goal, index)
-        moved: dict[str, Any] = {name: numbers.astype(float)}
         if name == goal.kind:
-            goal = goal._replace(value=numbers)
-        elif name in _ARRAYS:
-            design = replace(design, **moved)
-        else:
-            design = replace(design, spread=replace(design.spread, **moved))
-        return self.value(design, goal)
+            return self.value(design, goal._replace(value=numbers))
+        return self.value(design.with_numbers(**{name: numbers.astype(float)}), goal)
 
     def is_reached(self, name: str, numbers: Array, index: Array) -> Array:
         """Whether they reach the goal."""
@@ -299,7 +294,7 @@ class _Problem:
         """The smallest count of every cell that reaches the goal, and whether there is one."""
         with np.errstate(divide="ignore", invalid="ignore"):
             guess = np.nan_to_num(self.method.guess(self.design, self.goal), nan=100.0, posinf=limit)
-        lowest = self.method.fewest if name == "topics" else 1
+        lowest = max(self.method.fewest, self.design.spread.fewest) if name == "topics" else 1
         return smallest_integer(partial(self.is_reached, name), guess, lowest=lowest, highest=limit)
 
     def crossing(self, name: str) -> Array:

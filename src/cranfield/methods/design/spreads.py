@@ -8,21 +8,51 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import special
 
+from cranfield.errors import NoEffectError
 from cranfield.methods.design import power_functions as formulas
 from cranfield.methods.variance.replicate_components import NAMES, Components
-from cranfield.stats.family import degrees, pair_level
+from cranfield.stats.family import ALL_PAIRS_TEST, degrees, pair_level
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, ArrayLike
 
 
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """What differences vary by; ``sd`` is the standard deviation of one paired difference."""
+    """What differences vary by; ``sd`` is the standard deviation of one paired difference.
+
+    ``fewest`` is the smallest number of topics that a design may have, ``tests`` are those that compare such scores,
+    all where there are none.
+    """
+
+    fewest: ClassVar[int] = 1
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def title(self) -> str:
+        """What the scores are of."""
+        return "topics"
+
+    def check_test(self, test: str) -> None:
+        """Refuse a test that does not compare such scores."""
+        if self.tests and test not in self.tests:
+            what = f"{self.title} are not compared by the test {test}"
+            raise NoEffectError(what, parameter="test", fix=f"Choose one of: {', '.join(self.tests)}.")
+
+    def in_words(self, topics: int) -> str:
+        """The counts of one design."""
+        return _plural(topics, "topic")
 
     @property
     def numbers(self) -> dict[str, ArrayLike]:
@@ -32,6 +62,10 @@ class Spread:
     def at(self, index: Array) -> Self:
         """The same at some positions of its arrays."""
         return replace(self, **{name: np.asarray(value)[index] for name, value in self.numbers.items()})
+
+    def paid(self, topics: ArrayLike) -> dict[str, Array]:
+        """How many a design has of everything that costs something, by the names of `Costs`."""
+        return {"topic": np.asarray(topics, float)}
 
     def independent(self, topics: Array) -> tuple[Array, Array]:
         """As many independent means as n topics are worth, and their sd; for most spreads n, and that of a topic."""
@@ -115,6 +149,14 @@ class Clustered(Spread):
     df: ArrayLike
     pilot_topics: ArrayLike
 
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return ALL_PAIRS_TEST, "t"
+
+    @property
+    def title(self) -> str:
+        return "topics with clusters, strata or weights"
+
     def independent(self, topics: Array) -> tuple[Array, Array]:
         times = topics / np.asarray(self.pilot_topics)
         count = np.maximum(2, np.floor((np.asarray(self.df) + 1) * times + 1e-9))
@@ -124,7 +166,8 @@ class Clustered(Spread):
 @dataclass(frozen=True, kw_only=True)
 class Judged(Spread):
     """Human labels on n topics among ``judged_topics`` that a judge labels; ``judge_correlation`` is r of the
-    paired differences under both.
+    paired differences under both. With 0 judged topics people alone label; with fewer than ``fewest`` topics labelled
+    by people a comparison with a judge is not reliable.
 
     The test is that of the regression estimator, d̄ + b(ē_N − ē_n) over its standard error, against t with n − 2 degrees
     of freedom. For normal d and e the residual variance estimate is σ²(1 − r²)χ²/(n − 2), and (ē_N − ē_n)²/SS_e is
@@ -140,16 +183,42 @@ class Judged(Spread):
 
     sd: ArrayLike
     judge_correlation: ArrayLike
-    judged_topics: ArrayLike
+    judged_topics: ArrayLike = float("nan")
+    fewest: ClassVar[int] = 5
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return ALL_PAIRS_TEST, "max-t", "t"  # with a standard error of each pair's own, as the regression estimator has
+
+    @property
+    def title(self) -> str:
+        return "labels of people and of a model"
+
+    def in_words(self, topics: int) -> str:
+        """The counts of one design.
+
+        >>> Judged(sd=0.15, judge_correlation=0.6, judged_topics=335).in_words(52)
+        '52 topics labelled by people among 335 labelled by the model'
+        """
+        judged = int(np.asarray(self.judged_topics))
+        others = f"among {judged:,} labelled by the model" if judged else "alone"
+        return f"{topics:,} topics labelled by people {others}"
+
+    @property
+    def people_alone(self) -> Array:
+        return np.asarray(np.asarray(self.judged_topics) == 0)
+
+    def paid(self, topics: ArrayLike) -> dict[str, Array]:
+        judged = np.where(self.people_alone, 0.0, np.maximum(self.judged_topics, topics))
+        return {**super().paid(topics), "judged_topic": judged}
 
     def independent(self, topics: Array) -> tuple[Array, Array]:
         """For many topics, where the slope of the regression is known."""
-        worth = self.effective_topics(topics)
-        return worth, np.asarray(self.sd, float)
+        return self.effective_topics(topics), np.asarray(self.sd, float)
 
     def effective_topics(self, topics: ArrayLike) -> Array:
         """Topics with human labels alone that n of them are worth."""
-        return effective_topics(topics, self.judged_topics, self.judge_correlation)
+        return effective_topics(topics, np.maximum(self.judged_topics, topics), self.judge_correlation)
 
     def power(self, topics: Array, systems: Array, difference: Array, alpha: Array, test: str, sides: int) -> Array:
         level = pair_level(test, alpha, systems, np.asarray(np.inf), np.asarray(np.inf))
@@ -158,11 +227,14 @@ class Judged(Spread):
         power = special.ndtr((delta - reach) / error)
         if sides == 2:
             power = power + special.ndtr((-delta - reach) / error)
-        return np.asarray((power * weights).sum(axis=(-2, -1)))
+        power = (power * weights).sum(axis=(-2, -1))
+        alone = super().power(topics, systems, difference, alpha, test, sides)
+        return np.where(self.people_alone, alone, power)
 
     def width(self, topics: Array, alpha: Array) -> Array:
-        n, _, estimated, weights, _, alpha = self._integrand(topics, np.asarray(0.0), np.asarray(alpha))
-        return np.asarray((2 * t_critical(alpha / 2, n - 2) * estimated * weights).sum(axis=(-2, -1)))
+        n, _, estimated, weights, _, level = self._integrand(topics, np.asarray(0.0), np.asarray(alpha))
+        width = (2 * t_critical(level / 2, n - 2) * estimated * weights).sum(axis=(-2, -1))
+        return np.where(self.people_alone, super().width(topics, alpha), width)
 
     def _integrand(self, *inputs: Array) -> tuple[Array, ...]:
         """n, the standard error given the judge's scores, its estimate, weights of the integral, and the inputs."""
@@ -177,7 +249,8 @@ class Judged(Spread):
         leverage = 1 / n + (1 / n - 1 / whole) * np.square(t) / (n - 1)
         own = (1 - np.square(r)) * leverage  # the part that people's labels have
         shared = np.square(r) / whole
-        expected = shared + (1 - np.square(r)) / (n - 3) / whole  # E[b²]s²_e, as b varies too
+        slope = (1 - np.square(r)) / np.maximum(n - 3, _TINY)  # the variance of b; fewer than 4 topics have none
+        expected = shared + slope / whole  # E[b²]s²_e
         error = np.sqrt(own + shared)  # Cochran 1977 §12.6
         return n, sd * error, sd * np.sqrt(own * residual + expected), weights[:, np.newaxis] * weights, *rest
 
@@ -197,11 +270,12 @@ def effective_topics(
     3.99
     """
     n, whole, r2 = np.asarray(topics, float), np.asarray(judged_topics, float), np.square(correlation)
-    cost = leverage / np.maximum(n - 3, np.finfo(float).tiny)  # no expectation for fewer than 4 topics
+    cost = leverage / np.maximum(n - 3, _TINY)  # no expectation for fewer than 4 topics
     return np.asarray(n / (1 - (1 - n / whole) * (r2 - (1 - r2) * cost)))  # Cochran 1977 §12.6
 
 
 _NODES = 24
+_TINY = float(np.finfo(float).tiny)
 
 
 @cache
@@ -232,6 +306,13 @@ class Structure:
     def sampled(self) -> str:
         """What all units share, in words."""
         return f"{self.item if self.shared == 'items' else self.repeat}s"
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """Those that generalise to what is shared, or that compare means per cluster; all where there are none."""
+        if self.shared:
+            return "tukey", "t"
+        return (ALL_PAIRS_TEST, "t") if self.unit == "cluster" else ()
 
 
 STRUCTURES = {
@@ -271,6 +352,64 @@ class Replicated(Spread):
     def components(self) -> Components:
         """Those of one design."""
         return Components(**{name: float(getattr(self, name)) for name in NAMES})
+
+    def paid(self, topics: ArrayLike) -> dict[str, Array]:
+        """Of what all units share, it is paid for once and not for every unit."""
+        units, items, repeats = (np.asarray(each, float) for each in (topics, self.items, self.repeats))
+        shared = self.kind.shared
+        own_items = items if shared == "items" else units * items
+        own_repeats = repeats if shared == "repeats" else units * items * repeats
+        return {"topic": units, "item": own_items, "repeat": own_repeats}
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return self.kind.tests
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind.sampled if self.kind.shared else self.kind.unit + 's'} as a sample"
+
+    def in_words(self, topics: int) -> str:
+        """The units, items and repeats of one design.
+
+        >>> Replicated(items=3, repeats=2).in_words(40)
+        '40 topics with 3 variations each and 2 repeats of each variation'
+        >>> Replicated(structure="seeds", repeats=5).in_words(40)
+        '40 topics with 5 seeds of each system'
+        """
+        kind, items, repeats = self.kind, int(self.items), int(self.repeats)
+        parts = []
+        if items > 1 or kind.shared == "items" or kind.unit == "cluster":
+            is_prompt = kind.item == "prompt"
+            parts.append(f"{'the same ' * is_prompt}{_plural(items, kind.item)}{' each' * (not is_prompt)}")
+        if kind.shared == "repeats":
+            parts.append(f"{_plural(repeats, kind.repeat)} of each system")
+        elif repeats > 1:
+            of = kind.item if items > 1 or kind.unit == "cluster" else kind.unit
+            parts.append(f"{_plural(repeats, kind.repeat)} of each {of}")
+        told = f" with {' and '.join(parts)}" if parts else ""
+        return f"{_plural(topics, kind.unit)}{told}"
+
+    def weights(self, topics: ArrayLike) -> Array:
+        """By what each component, in the order of ``NAMES``, enters the variance of the mean difference."""
+        units, items, repeats = (np.asarray(each, float) for each in (topics, self.items, self.repeats))
+        shared = {"items": 1 / items, "repeats": 1 / repeats, "": 0 * units}[self.kind.shared]
+        return np.array(np.broadcast_arrays(1 / units, 1 / (units * items), shared, 1 / (units * items * repeats)))
+
+    def variance(self, topics: ArrayLike) -> Array:
+        """That of the mean difference over n units."""
+        parts = np.array(np.broadcast_arrays(*(np.asarray(getattr(self, name), float) for name in NAMES)))
+        return np.asarray((self.weights(topics).T * parts.T).sum(axis=-1))
+
+    def design_effect(self, topics: float) -> float:
+        """By what the variance is larger than that of as many independent topics: 1 + (K − 1)ρ for nested items.
+
+        >>> nested = Replicated(between=0.0116, within=0.0062, items=5)
+        >>> round(nested.design_effect(40), 3), round(1 + 4 * nested.components.icc, 3)
+        (3.607, 3.607)
+        """
+        once = replace(self, items=1).variance(1)  # of one item, with all its repeats
+        return float(self.variance(topics) * topics * float(self.items) / once)
 
     @property
     def sds(self) -> Array:

@@ -13,7 +13,6 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.methods.contrasts.pairs import all_pairs
 from cranfield.methods.design import Design, Goal, Judged, achieved
-from cranfield.methods.design.labels import FEWEST
 from cranfield.methods.judging.estimators import JudgedScores, Moments, pair_moments, regression
 from cranfield.runtime.random import Seed, generator
 from cranfield.stats.roots import smallest_integer
@@ -88,10 +87,10 @@ def width_status(
     >>> status.enough, status.more > 0
     (False, True)
     """
-    if scores.systems != 2 or not width > 0 or not FEWEST <= first <= scores.judged_topics or step < 1:
+    if scores.systems != 2 or not width > 0 or not Judged.fewest <= first <= scores.judged_topics or step < 1:
         raise RequestError(
             "two systems, a width above 0, and looks at topics among the judged ones are needed",
-            fix=f"Look first at {FEWEST} topics or more, at most at the judged ones.",
+            fix=f"Look first at {Judged.fewest} topics or more, at most at the judged ones.",
         )
     moments = pair_moments(scores, all_pairs(2))
     estimate = regression(moments)
@@ -130,7 +129,7 @@ def _more_topics(scores: JudgedScores, width: float, sd: float, r: float, alpha:
     counts, reached = smallest_integer(
         lambda n, _: achieved(Design(topics=n, alpha=alpha, spread=judged), goal) <= width,
         np.array([float(scores.topics)]),
-        lowest=FEWEST,
+        lowest=Judged.fewest,
         highest=whole,
     )
     return max(int(counts[0]) - scores.topics, 1) if reached[0] else None

@@ -17,8 +17,9 @@ from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
 from cranfield.methods.design import Design as PlannedDesign
 from cranfield.methods.design import Goal, Judged, Size, achieved
+from cranfield.methods.design.cheapest import Costs
 from cranfield.methods.design.inputs import whole
-from cranfield.methods.design.labels import LabelCosts, check_labels, plan_labels
+from cranfield.methods.design.labels import check_labels, plan_labels
 from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal, with_topics
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.spreads import STRUCTURES, Replicated
@@ -348,7 +349,8 @@ class DesignRequest:
     design: str | None = None
     grids: Mapping[str, Sequence[float]] = field(default_factory=dict)
     judge_correlation: Sequence[float] | None = None
-    costs: LabelCosts | None = None
+    costs: Costs | None = None
+    judged_topics: int | None = None
     topics: int | None = None
     sides: int = 2
     method: str | None = None
@@ -377,7 +379,7 @@ class DesignRequest:
             return [replace(each, test=test) for each in planned_designs(request, pilot, topics=self.topics)]
         return self._of_formula(request, pilot)
 
-    def _judged(self, pilot: ScoreTable | None, costs: LabelCosts) -> list[Design]:
+    def _judged(self, pilot: ScoreTable | None, costs: Costs) -> list[Design]:
         """Designs with a judge: the cheapest, or the topics that are given."""
         if self.models or (pilot is not None and pilot.shards):
             raise RequestError("a design with shards has no judge", fix="Leave one of them out.")
@@ -386,14 +388,14 @@ class DesignRequest:
         check_labels(request)
         size, rs = first_size(request, pilot), self.judge_correlation or ()
         if self.topics is None:
-            plans = plan_labels([size], rs, costs, sides=self.sides)
+            plans = plan_labels([size], rs, costs, judged_topics=self.judged_topics, sides=self.sides)
             return _from_rows([row for each in plans for row in each.to_dict()], self.sides, _measure(pilot))
-        if costs.judged_topics is None:
+        if self.judged_topics is None:
             raise RequestError(
                 "the number of topics that the model labels is missing", fix="Add `judged_topics=200`, for instance."
             )
         designs = designs_from_sizes([size], topics=self.topics, sides=self.sides, measure=_measure(pilot))
-        return [_among(each, costs.judged_topics, r) for each, r in product(designs, rs)]
+        return [_among(each, self.judged_topics, r) for each, r in product(designs, rs)]
 
     def _of_formula(self, request: Request, pilot: ScoreTable | None) -> list[Design]:
         """For a range of systems, or for two systems."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import NoEffectError, RequestError
-from cranfield.methods.design.labels import FEWEST, LABEL_TESTS
+from cranfield.methods.design import Judged
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.simulation.simulator import fit_simulator
 from cranfield.methods.verification.batch_tests import (
@@ -413,18 +413,14 @@ def _check_judged(design: Design, margins: str | None, dependence: str | None, r
             parameter="dependence" if margins is None else "margins",
             fix="Leave them out: topics of a pilot are drawn as they are.",
         )
-    if design.test not in LABEL_TESTS:
-        raise RequestError(
-            f"there is no corrected comparison by {TITLES[design.test]}",
-            fix=f"Choose one of: {', '.join(LABEL_TESTS)}.",
-        )
+    Judged(sd=1.0, judge_correlation=0.0, judged_topics=design.judged_topics).check_test(design.test)
     if resamples is not None and design.test != "max-t":
         raise RequestError(f"{TITLES[design.test]} draws no resamples", fix="Leave out `resamples`.")
-    if design.topics > design.judged_topics or design.topics < FEWEST:
+    if design.topics > design.judged_topics or design.topics < Judged.fewest:
         raise RequestError(
             f"{design.topics} topics labelled by people among {design.judged_topics} labelled by the model are no "
             "design",
-            fix=f"Have {FEWEST} topics or more labelled by people, and at least as many by the model.",
+            fix=f"Have {Judged.fewest} topics or more labelled by people, and at least as many by the model.",
         )
 
 
