@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cranfield as cf
 from cranfield.errors import RequestError
-from cranfield.methods.design.cards import AXES, card_curves, curve_through, make_card
+from cranfield.methods.design.cards import AXES, card_curves, curve_through
 from cranfield.methods.design.planning import plan
 from cranfield.methods.design.request import Request
 from cranfield.rendering.charts import size_curves
@@ -92,7 +93,7 @@ def test_a_grid_is_its_own_curve_and_what_is_not_given_has_none() -> None:
 
 
 def test_curves_of_a_card_fall_and_pass_through_it() -> None:
-    topics, found = card_curves(make_card(topics=50, sd=0.15))
+    topics, found = card_curves(cf.power(topics=50, sd=0.15).cards[0])
     assert topics == sorted(topics)
     at = topics.index(50)
     assert found["detectable_difference"][at] == pytest.approx(float(detectable_difference(topics=50, sd=0.15)))

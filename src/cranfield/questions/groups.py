@@ -203,7 +203,7 @@ class Goal(Group):
             lt=1,
             metavar="P",
             requires=("scores",),
-            excludes=OF_REPLICATES,
+            excludes=("power", *OF_REPLICATES),
         ),
     ] = None
     method: Annotated[

@@ -119,7 +119,7 @@ Correlation = Annotated[
         label="and correlation of two systems' scores",
         metavar="R",
         requires=("variance",),
-        excludes=("scores", *OF_REPLICATES),
+        excludes=("scores", "sd", *OF_REPLICATES),
     ),
 ]
 PlannedSystems = Annotated[

@@ -36,6 +36,8 @@ VerifiedTestName = Literal[
     "bootstrap",
     "permutation",
 ]
+_GIVEN = ("scores", "design")
+"""What has a variance of its own."""
 FormulaName = Literal["exact", "sakai", "blocked", "t", "normal", "unpaired"]
 
 
@@ -78,8 +80,8 @@ def verify(
     ] = None,
     systems: shared.PlannedSystems = None,
     difference: shared.Differences = None,
-    variance: Annotated[Numbers, about(shared.Variance, default="the pilot's", alone="", excludes=())] = None,
-    sd: Annotated[Numbers, about(shared.Sds, default="the pilot's", alone="", excludes=())] = None,
+    variance: Annotated[Numbers, about(shared.Variance, default="the pilot's", alone="", excludes=_GIVEN)] = None,
+    sd: Annotated[Numbers, about(shared.Sds, default="the pilot's", alone="", excludes=_GIVEN)] = None,
     topics: Annotated[
         int | None, Param("Number of topics.", default="that of the formula", ge=2, le=1_000_000, metavar="N")
     ] = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from math import prod
 from typing import Any, Protocol
 
@@ -12,9 +11,9 @@ import numpy as np
 
 from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.methods.design.formulas import SHARED, Design
-from cranfield.methods.design.goals import DEFAULT_DIFFERENCE, SIZED_GOALS, Goal, Scale, check_scale, default_difference
+from cranfield.methods.design.goals import DEFAULT_DIFFERENCE, SIZED_GOALS, Goal, Scale, check_scale
 from cranfield.methods.design.inputs import broadcast, whole
-from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
+from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution, with_default_goal
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
 from cranfield.methods.design.solver import achieved, significant_difference, solve
 from cranfield.methods.design.spreads import Clustered, Sd, Spread
@@ -176,155 +175,148 @@ class Card:
         )
 
 
-def make_card(
-    *,
-    topics: int,
-    sd: float,
-    variance: float = NONE,
-    correlation: float = NONE,
-    systems: int = 2,
-    test: str | None = None,
-    difference: float = DEFAULT_DIFFERENCE,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    measure: str = "",
-    spread: Spread | None = None,
-    own: Spread | None = None,
-) -> Card:
-    """Return the card of ``topics`` topics; ``own`` is the spread of one system's scores.
+# --- the cards of a grid
 
-    The range of m systems is for shared topics, with the residual sd²/2.
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Known:
+    """What is known of the variation, one number for each that was given: σ², ρ and the sd of paired differences.
+
+    ``spread`` is that of paired differences, ``own`` that of one system's scores, where it is known.
     """
-    chosen = test or (ALL_PAIRS_TEST if systems > 2 else "t")
-    if chosen not in PLANNED_TEST_TITLES:
-        raise RequestError(f"there is no test «{chosen}»", fix=fix_for_test(chosen, PLANNED_TEST_TITLES))
-    spread, goal = spread or Sd(sd=sd), Goal("difference", difference, power)
-    own = own or (Sd(sd=variance**0.5) if variance == variance else None)
-    design = Design(topics=topics, systems=systems, test=chosen, alpha=alpha, spread=spread)
-    pair, tukey, means = (replace(design, test=name) for name in ("t", "tukey", "blocked"))
-    return Card(
-        measure=measure,
-        topics=topics,
-        systems=systems,
-        test=chosen,
-        variance=variance,
-        correlation=correlation,
-        sd=sd,
-        alpha=alpha,
-        power=power,
-        difference=difference,
-        achieved_power=float(achieved(design, goal)),
-        detectable_difference=float(solve(design, goal, "difference")),
-        significant_difference=float(significant_difference(design)),
-        tukey_power=float(achieved(tukey, goal)),
-        tukey_detectable_difference=float(solve(tukey, goal, "difference")),
-        tukey_significant_difference=float(significant_difference(tukey)),
-        pair_power=float(achieved(pair, goal)),
-        pair_detectable_difference=float(solve(pair, goal, "difference")),
-        detectable_range=float(solve(means, Goal("min_range", at_least=power), "min_range")),
-        width=float(achieved(pair, Goal("width", at_least=None))),
-        sensitivity=NONE if own is None else float(achieved(replace(pair, spread=own), Goal("sensitivity"))),
-        difference_sensitivity=float(achieved(pair, Goal("sensitivity"))),
-        spread=spread,
-    )
+
+    variance: Array
+    correlation: Array
+    sd: Array
+    spread: Spread
+    own: Spread | None
+
+    @classmethod
+    def of(cls, variance: Array, correlation: Array, sd: Array) -> _Known:
+        own = None if np.isnan(variance).any() else Sd(sd=np.sqrt(variance))
+        return cls(variance=variance, correlation=correlation, sd=sd, spread=Sd(sd=sd), own=own)
+
+    @classmethod
+    def of_clusters(cls, moments: MeanVariance) -> _Known:
+        known = {"df": moments.df, "pilot_topics": moments.topics}
+        variance, rho, sd = (np.array([each]) for each in (moments.within, NONE, moments.sd))
+        spread, own = (Clustered(variance=each, **known) for each in (moments.variance, moments.own))
+        return cls(variance=variance, correlation=rho, sd=sd, spread=spread, own=own)
 
 
-def cards_from_grid(
-    *,
-    topics: Values | None = None,
-    systems: Values | None = None,
-    variance: Values | None = None,
-    correlation: Values | None = None,
-    sd: Values | None = None,
-    difference: Values | None = None,
-    alpha: Values | None = None,
-    power: Values | None = None,
-    test: str | None = None,
-) -> list[Card]:
-    """Return a card for every combination of inputs; for a pair named in advance if ``systems`` is not given.
+def cards_from_grid(request: Request, topics: Values | None, known: _Known | None = None) -> list[Card]:
+    """A card for every combination of numbers of topics and of a request; for a pair named in advance without systems.
 
     With a ``variance`` only there are two cards, for uncorrelated scores and for a typical ``correlation``.
     """
     if topics is None:
         raise RequestError("the number of topics is missing", fix="Add `topics=50`, or give the collection's scores.")
-    if systems is None and test not in (None, "t"):
-        raise RequestError(f"the test {test} needs the number of systems", fix="Add `systems=10`, for instance.")
-    spreads = _spreads(variance, correlation, sd)
-    axes = (topics, systems or (2,), spreads, difference or (DEFAULT_DIFFERENCE,), alpha or (0.05,), power or (0.8,))
-    if (count := prod(map(len, axes))) > MOST_CARDS:
+    if request.systems is None and request.test not in (None, "t"):
+        raise RequestError(
+            f"the test {request.test} needs the number of systems", fix="Add `systems=10`, for instance."
+        )
+    if request.test not in (None, *PLANNED_TEST_TITLES):
+        raise RequestError(
+            f"there is no test «{request.test}»", fix=fix_for_test(str(request.test), PLANNED_TEST_TITLES)
+        )
+    known = known or _known(request)
+    axes: dict[str, Any] = {
+        "topics": [whole(n, "topics") for n in topics],
+        "systems": [whole(m, "systems") for m in request.systems or (2,)],
+        "place": range(len(known.sd)),
+        "difference": request.difference or (DEFAULT_DIFFERENCE,),
+        **{name: request.values(name) for name in ("alpha", "power")},
+    }
+    if (count := prod(map(len, axes.values()))) > MOST_CARDS:
         raise RequestError(
             f"the grid has {count:,} designs, and the power of {MOST_CARDS:,} at most is shown",
             fix="Give fewer values.",
         )
-    names = ("difference", "alpha", "power")
-    return [
-        make_card(
-            topics=whole(n, "topics"),
-            systems=whole(m, "systems"),
-            test=test,
-            **_named(("variance", "correlation", "sd", *names), (*spread, *rest)),
-        )
-        for n, m, spread, *rest in product(*axes)
-    ]
+    return _cards(dict(zip(axes, _combined(*axes.values()), strict=True)), known, request.test)
 
 
-def _named(names: Sequence[str], values: Sequence[float]) -> dict[str, Any]:
-    return dict(zip(names, values, strict=True))
-
-
-def _spreads(
-    variance: Values | None, correlation: Values | None, sd: Values | None
-) -> list[tuple[float, float, float]]:
-    """Return σ², ρ and the sd of paired differences; nan if unknown."""
-    if variance is None and sd is None:
+def _known(request: Request) -> _Known:
+    if request.variance is None and request.sd is None:
         raise RequestError("the variance is missing", fix="Add `variance` or `sd`, or give scores to estimate it from.")
-    if correlation is not None and (variance is None or sd is not None):
-        raise RequestError("`correlation` goes with `variance` and without `sd`", fix="Leave one of them out.")
-    for name, values in (("variance", variance), ("sd", sd), ("correlation", correlation)):
-        if values is not None:
-            broadcast({name: values})
-    if sd is not None:
-        return [(one, NONE, each) for one, each in product(variance or (NONE,), sd)]
-    shared = correlation or (0.0, TYPICAL_CORRELATION)
-    return [(each, rho, (2 * each * (1 - rho)) ** 0.5) for each, rho in product(variance or (), shared)]
+    for name in ("variance", "sd", "correlation"):
+        if getattr(request, name) is not None:
+            broadcast({name: getattr(request, name)})
+    if request.sd is not None:
+        variance, sd = _combined(request.variance or (NONE,), request.sd)
+        return _Known.of(variance, np.full(len(sd), NONE), sd)
+    variance, rho = _combined(request.variance or (), request.correlation or (0.0, TYPICAL_CORRELATION))
+    return _Known.of(variance, rho, np.sqrt(2 * variance * (1 - rho)))
+
+
+def _combined(*lists: Any) -> list[Array]:
+    """All combinations of the values of lists, one array for each list."""
+    return [each.ravel() for each in np.meshgrid(*map(np.asarray, lists), indexing="ij")]
+
+
+def _cards(grid: Mapping[str, Array], known: _Known, test: str | None) -> list[Card]:
+    """The cards of all cells: those of two systems are of a pair named in advance, unless a test is named."""
+    tests = np.where(grid["systems"] > 2, ALL_PAIRS_TEST, "t") if test is None else np.full(len(grid["systems"]), test)
+    cards: dict[int, Card] = {}
+    for name in dict.fromkeys(tests.tolist()):
+        index = np.flatnonzero(tests == name)
+        cards |= zip(
+            index.tolist(), _of_test({word: each[index] for word, each in grid.items()}, known, name), strict=True
+        )
+    return [cards[cell] for cell in sorted(cards)]
+
+
+def _of_test(grid: Mapping[str, Array], known: _Known, test: str) -> list[Card]:
+    numbers, place = {name: values for name, values in grid.items() if name != "place"}, grid["place"]
+    spread, own = known.spread.at(place), None if known.own is None else known.own.at(place)
+    design = Design(topics=grid["topics"], systems=grid["systems"], test=test, alpha=grid["alpha"], spread=spread)
+    columns = numbers | {name: getattr(known, name)[place] for name in ("variance", "correlation", "sd")}
+    columns |= _detected(design, Goal("difference", grid["difference"], grid["power"]), own)
+    rows = (
+        dict(zip(columns, row, strict=True)) for row in zip(*(each.tolist() for each in columns.values()), strict=True)
+    )
+    return [Card(measure="", test=test, spread=spread.at(np.asarray(cell)), **row) for cell, row in enumerate(rows)]
+
+
+def _detected(design: Design, goal: Goal, own: Spread | None) -> dict[str, Array]:
+    """What designs detect: under their test, by Tukey's, and of a pair; the range is for shared topics, with sd²/2."""
+    pair, tukey, means = (replace(design, test=name) for name in ("t", "tukey", "blocked"))
+    found = {
+        f"{mark}{name}": values
+        for mark, each in (("", design), ("tukey_", tukey), ("pair_", pair))
+        for name, values in (
+            ("power", achieved(each, goal)),
+            ("detectable_difference", solve(each, goal, "difference")),
+            ("significant_difference", significant_difference(each)),
+        )
+    }
+    found["achieved_power"] = found.pop("power")
+    found.pop("pair_significant_difference")
+    nothing = np.full(np.shape(design.topics), NONE)
+    return found | {
+        "detectable_range": solve(means, Goal("min_range", at_least=goal.at_least), "min_range"),
+        "width": achieved(pair, Goal("width", at_least=None)),
+        "sensitivity": nothing if own is None else achieved(replace(pair, spread=own), Goal("sensitivity")),
+        "difference_sensitivity": achieved(pair, Goal("sensitivity")),
+    }
 
 
 def cards_from_pilot(
-    variances: Variances,
-    *,
-    scales: Mapping[str, Scale] | None = None,
-    estimate: str | None = None,
-    topics: Values | None = None,
-    systems: Values | None = None,
-    variance: Values | None = None,
-    correlation: Values | None = None,
-    sd: Values | None = None,
-    difference: Values | None = None,
-    small_pilot: bool = False,
-    **options: Any,
+    request: Request, variances: Variances, *, scales: Mapping[str, Scale] | None = None, topics: Values | None = None
 ) -> list[Card]:
     """Return cards for every measure, by default for the topics and systems of the pilot."""
-    if variance is not None or sd is not None or correlation is not None:
-        raise RequestError(
-            "the variance comes from the scores", fix="Leave out `variance`, `sd` and `correlation`, or the scores."
-        )
     cards: list[Card] = []
     for measure in dict.fromkeys(each.measure for each in variances.estimates):
-        chosen = variances.get(estimate or "residual", measure=measure)
+        chosen = variances.get(request.estimate or "residual", measure=measure)
         within = variances.get("within", measure=measure)
         if chosen.difference_variance <= _ROUNDING * within.variance:
             what = f"the differences of {measure} do not vary over topics, so that no power can be computed"
             raise RequestError(what, fix="Check that the scores are those of different systems.")
-        check_pilot(chosen.topics, insisted=small_pilot)
-        mine = cards_from_grid(
-            topics=topics or [chosen.topics],
-            systems=systems or [chosen.systems],
-            variance=[within.variance],
-            sd=[chosen.difference_variance**0.5],
-            difference=difference or [default_difference((scales or {}).get(measure, Scale()))],
-            **options,
-        )
-        cards += [replace(card, measure=measure) for card in mine]
+        check_pilot(chosen.topics, insisted=request.small_pilot)
+        own = with_default_goal(request, {measure: (scales or {}).get(measure, Scale())})
+        own = replace(own, systems=own.systems or [chosen.systems])
+        sds = np.array([chosen.difference_variance**0.5])
+        known = _Known.of(np.array([within.variance]), np.full(1, NONE), sds)
+        cards += [replace(card, measure=measure) for card in cards_from_grid(own, topics or [chosen.topics], known)]
     return cards
 
 
@@ -359,54 +351,24 @@ def _no_cluster_test(test: str) -> RequestError:
     )
 
 
-def cluster_cards(
-    moments: MeanVariance,
-    *,
-    measure: str,
-    topics: Values | None = None,
-    systems: Values | None = None,
-    difference: Values,
-    alpha: Values,
-    power: Values,
-    test: str | None = None,
-) -> list[Card]:
+def cluster_cards(request: Request, moments: MeanVariance, *, measure: str, topics: Values | None = None) -> list[Card]:
     """A card for every combination; other numbers of topics are in clusters of the same sizes."""
-    if test not in (None, *CLUSTER_TESTS):
-        raise _no_cluster_test(str(test))
-    names = ("difference", "alpha", "power")
-    return [
-        _cluster_card(
-            moments,
-            whole(n, "topics"),
-            measure=measure,
-            systems=whole(m, "systems"),
-            test=test or ("holm" if m > 2 else "t"),
-            **_named(names, rest),
-        )
-        for n, m, *rest in product(topics or (moments.topics,), systems or (moments.systems,), difference, alpha, power)
-    ]
+    if request.test not in (None, *CLUSTER_TESTS):
+        raise _no_cluster_test(str(request.test))
+    request = replace(request, systems=request.systems or [moments.systems])
+    cards = cards_from_grid(request, topics or [moments.topics], _Known.of_clusters(moments))
+    return [_in_clusters(replace(card, measure=measure), moments) for card in cards]
 
 
-def _cluster_card(moments: MeanVariance, topics: int, **asked: Any) -> Card:
-    known = {"df": moments.df, "pilot_topics": moments.topics}
-    card = make_card(
-        topics=topics,
-        sd=moments.sd,
-        variance=moments.within,
-        spread=Clustered(variance=moments.variance, **known),
-        own=Clustered(variance=moments.own, **known),
-        **asked,
-    )
-    none: dict[str, Any] = {
-        name: NONE for name in vars(card) if name.startswith("tukey_")
-    }  # nobody compares them by Tukey's test
+def _in_clusters(card: Card, moments: MeanVariance) -> Card:
+    no_tukey: dict[str, Any] = {name: NONE for name in vars(card) if name.startswith("tukey_")}
     effect, clusters = moments.design_effect, moments.clusters
     return replace(
         card,
-        **none,
-        clusters=None if clusters is None else clusters * topics / moments.topics,
+        **no_tukey,
+        clusters=None if clusters is None else clusters * card.topics / moments.topics,
         design_effect=effect,
-        effective_topics=topics / effect if effect > 0 else NONE,
+        effective_topics=card.topics / effect if effect > 0 else NONE,
     )
 
 

@@ -386,7 +386,7 @@ def check_replicates(request: Request) -> None:
                 fix="Ask for a `difference`; or average over replicates first, mean=COLUMN in `columns`.",
             )
     for name in ("variance", "correlation", "assurance", "method", "estimate", "unpaired"):
-        if name in request.given or getattr(request, name, None) is not None:
+        if name in request.given:
             what = f"`{name}` has no effect on a design with replicates"
             raise NoEffectError(what, parameter=name, fix="Leave it out.")
 
@@ -521,7 +521,8 @@ class _Task:
         topics = self._affordable(numbers)
         power = self._power(numbers, topics)
         return Size(
-            kind="difference",
+            design=design,
+            goal=self.goal,
             method=self._method,
             inputs=inputs | {"power": power},
             topics=topics.astype(np.int64),

@@ -30,8 +30,9 @@ class Spread:
         return {name: value for name, value in vars(self).items() if not isinstance(value, str)}
 
     def at(self, index: Array) -> Self:
-        """The same at some positions of its arrays."""
-        return replace(self, **{name: np.asarray(value)[index] for name, value in self.numbers.items()})
+        """The same at some positions of its arrays; what is one number stays."""
+        arrays = {name: np.asarray(value) for name, value in self.numbers.items()}
+        return replace(self, **{name: values[index] for name, values in arrays.items() if values.ndim})
 
     def independent(self, topics: Array) -> tuple[Array, Array]:
         """As many independent means as n topics are worth, and their sd; for most spreads n, and that of a topic."""

@@ -19,7 +19,7 @@ from cranfield.methods.design import Design as PlannedDesign
 from cranfield.methods.design import Goal, Judged, Size, achieved
 from cranfield.methods.design.inputs import whole
 from cranfield.methods.design.labels import LabelCosts, check_labels, plan_labels
-from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal, with_topics
+from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.spreads import STRUCTURES, Replicated
 from cranfield.methods.names import fix_for_test
@@ -265,7 +265,7 @@ def designs_from_sizes(
                 size,
                 topics=np.full_like(size.topics, topics),
                 reached=size.reached | True,
-                achieved=with_topics(size, topics, sides),
+                achieved=size.with_topics(topics),
             )
             for size in sizes
         ]
@@ -408,7 +408,7 @@ class DesignRequest:
 
     def _request(self) -> Request:
         flags: dict[str, Any] = {name: tuple(values) for name, values in self.grids.items()}
-        return Request(**flags, sides=self.sides, method=self.method)
+        return Request(**flags, one_sided=self.sides == 1, method=self.method)
 
     def _tests_pairs(self, pilot: ScoreTable | None) -> bool:
         """Whether all pairs are tested together: by the test named, or unless something speaks of a single pair."""
