@@ -21,7 +21,8 @@ from cranfield.web.page_list import QUESTIONS as PAGES
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex", "format", "per_topic"}
 """What the terminal adds to every question it fits."""
 PAGE_EXTRAS = {"goal", "curve", "chart", "human"}  # of those in a form, over what; the chart; the file of human labels
-COMMANDS_ALONE = {"verify": {"gate"}, "compare": {"estimator", "sampled"}}  # what changes the exit code; with a judge
+COMMANDS_ALONE = {"verify": {"gate", "sd", "variance"}, "compare": {"estimator", "sampled"}}
+"""What changes the exit code, what scores tell, and what goes with a judge."""
 QUESTION_NAMES = sorted(MODULES)
 WITHOUT_PAGE = {
     "pack",

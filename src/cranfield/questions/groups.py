@@ -236,7 +236,8 @@ class Family(Group):
             label="Models",
             metavar="NAME",
             flag="model",
-            requires=("scores", "design"),
+            requires=("scores",),
+            excludes=("design",),
         ),
     ] = None
 
@@ -256,7 +257,7 @@ class Judge(Group):
             label="Correlation r of human and model differences",
             metavar="R",
             flag="judge_correlation",
-            excludes=OF_REPLICATES,
+            excludes=("design", *OF_REPLICATES),
         ),
     ] = None
     human_cost: Annotated[

@@ -85,7 +85,7 @@ def verify(
     topics: Annotated[
         int | None, Param("Number of topics.", default="that of the formula", ge=2, le=1_000_000, metavar="N")
     ] = None,
-    alpha: shared.Alphas = None,
+    alpha: Annotated[Numbers, about(shared.Alphas, excludes=("design",))] = None,
     power: shared.Powers = None,
     test: Annotated[
         VerifiedTestName | None,
@@ -118,10 +118,19 @@ def verify(
                 default="blocked; t for a difference",
                 alone="exact; t for a difference",
                 titles={},
+                excludes=("design",),
             ),
         ),
     ] = None,
-    family: Annotated[groups.FamilyLike, groups.Fields(groups.Family, "one_sided", "models")] = None,
+    family: Annotated[
+        groups.FamilyLike,
+        groups.Fields(
+            groups.Family,
+            "one_sided",
+            "models",
+            one_sided=groups.changed(groups.Family, "one_sided", excludes=("design",)),
+        ),
+    ] = None,
     judge: groups.PlannedJudge = None,
     trials: Annotated[
         groups.TrialsLike, groups.Fields(groups.Trials, "collections", "tolerance", "confidence", "search")
@@ -161,34 +170,26 @@ def verify(
     (73, True)
     """
     from cranfield.methods.design.labels import label_costs
+    from cranfield.methods.design.request import Request
     from cranfield.methods.verification import verify as run
     from cranfield.methods.verification.designs import DesignRequest
 
-    grids: dict[str, Any] = {
-        "systems": systems,
-        "min_range": groups.Goal.of(goal).min_range,
-        "difference": difference,
-        "variance": variance,
-        "sd": sd,
-        "alpha": alpha,
-        "power": power,
-    }
     model, tested, drawn = groups.Judge.of(judge), groups.Family.of(family), groups.Resampling.of(resampling)
     several, like, read = groups.Trials.of(trials), groups.Population.of(population), groups.Source.of(source)
+    aims: Any = groups.Goal.of(goal)
+    numbers: dict[str, Any] = {"difference": difference, "sd": sd, "variance": variance, "systems": systems}
+    numbers |= {"alpha": alpha, "power": power, "min_range": aims.min_range, "method": aims.method}
     shards, seed, margins, dependence = read.shards, drawn.seed, like.margins, like.dependence
     told: dict[str, Any] = {"qrels": qrels, "measure": measure, **read.of_tables}
     labels = sources.load_judged_pilot(scores, model.labels, model.correlation, **told)
     judged = {} if labels is None else _judged_pilots(labels)
     rs = cast("Any", model.correlation) or [each.correlation.value for each in judged.values()] or None
     request = DesignRequest(
+        request=Request(**numbers, test=test, one_sided=tested.one_sided),
         design=design,
         judge_correlation=rs,
         costs=label_costs(rs, human_cost=model.human_cost, judge_cost=model.cost, judged_topics=model.topics),
-        grids={name: values for name, values in grids.items() if values is not None},
         topics=topics,
-        sides=1 if tested.one_sided else 2,
-        method=groups.Goal.of(goal).method,
-        test=test,
         models=tuple(name for each in tested.models or () for name in each.split(",")),
     )
     todo: list[tuple[Design, ScoreTable | JudgedScores | None]]

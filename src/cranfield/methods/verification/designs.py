@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
 from cranfield.methods.design import Design as PlannedDesign
 from cranfield.methods.design import Goal, Judged, Size, achieved
-from cranfield.methods.design.inputs import whole
 from cranfield.methods.design.labels import LabelCosts, check_labels, plan_labels
 from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal
 from cranfield.methods.design.request import Request
@@ -343,16 +342,16 @@ def sharded_pilot(
 
 @dataclass(frozen=True)
 class DesignRequest:
-    """Designs in a file, or what to make them of; ``grids`` are the lists of numbers behind the flags used."""
+    """Designs in a file, or what to make them of: a request, whose test is any that is simulated.
 
+    ``topics`` take the place of those that a formula or a file has; ``models`` are for a pilot with shards.
+    """
+
+    request: Request = Request()  # noqa: RUF009 (immutable)
     design: str | None = None
-    grids: Mapping[str, Sequence[float]] = field(default_factory=dict)
     judge_correlation: Sequence[float] | None = None
     costs: LabelCosts | None = None
     topics: int | None = None
-    sides: int = 2
-    method: str | None = None
-    test: str | None = None
     models: tuple[str, ...] = ()
 
     def designs(self, pilot: ScoreTable | None) -> list[Design]:
@@ -360,141 +359,119 @@ class DesignRequest:
         if self.design is not None:
             made = [self._filled(each, pilot) for each in self._read()]
             return [each for each in made if _is_for(each, pilot)]
-        if not {"min_range", "difference"} & set(self.grids):
-            request = with_default_goal(self._request(), None if pilot is None else scales_of(pilot))
-            if request.difference is not None:
-                return replace(self, grids={**self.grids, "difference": request.difference}).designs(pilot)
+        request = with_default_goal(self.request, None if pilot is None else scales_of(pilot))
+        if request.difference is not None and request.variance is not None:
+            raise NoEffectError(
+                "`variance` has no effect on a difference",
+                parameter="variance",
+                fix="Give `sd`, that of paired differences: √(2σ²(1 − ρ)) where scores correlate by ρ.",
+            )
         if self.costs is not None:
-            return self._judged(pilot, self.costs)
+            return self._judged(request, pilot, self.costs)
         if self.models or (pilot is not None and pilot.shards):
-            self._refuse("a design with shards", variance=True, sd=True, one_sided=True, method=True, test=True)
-            return self._sharded(pilot)
-        request = self._request()
-        if "difference" in self.grids and self._tests_pairs(pilot):
-            test = self.test or ALL_PAIRS_TEST
-            self._refuse(TITLES[test], variance=True, one_sided=True, method=True)
-            request = replace(request, test=PLANNED.get(test, test))
-            return [replace(each, test=test) for each in planned_designs(request, pilot, topics=self.topics)]
-        return self._of_formula(request, pilot)
+            return self._sharded(request, pilot)
+        planned, test = _planned(request, pilot)
+        return [completed(each, test=test) for each in planned_designs(planned, pilot, topics=self.topics)]
 
-    def _judged(self, pilot: ScoreTable | None, costs: LabelCosts) -> list[Design]:
+    def _judged(self, request: Request, pilot: ScoreTable | None, costs: LabelCosts) -> list[Design]:
         """Designs with a judge: the cheapest, or the topics that are given."""
         if self.models or (pilot is not None and pilot.shards):
             raise RequestError("a design with shards has no judge", fix="Leave one of them out.")
-        self._refuse("a design with a judge", variance=True, method=True)
-        request = replace(self._request(), test=self.test)
         check_labels(request)
         size, rs = first_size(request, pilot), self.judge_correlation or ()
         if self.topics is None:
-            plans = plan_labels([size], rs, costs, sides=self.sides)
-            return _from_rows([row for each in plans for row in each.to_dict()], self.sides, _measure(pilot))
+            plans = plan_labels([size], rs, costs, sides=request.sides)
+            return _from_rows([row for each in plans for row in each.to_dict()], request.sides, _measure(pilot))
         if costs.judged_topics is None:
             raise RequestError(
                 "the number of topics that the model labels is missing", fix="Add `judged_topics=200`, for instance."
             )
-        designs = designs_from_sizes([size], topics=self.topics, sides=self.sides, measure=_measure(pilot))
+        designs = designs_from_sizes([size], topics=self.topics, sides=request.sides, measure=_measure(pilot))
         return [_among(each, costs.judged_topics, r) for each, r in product(designs, rs)]
-
-    def _of_formula(self, request: Request, pilot: ScoreTable | None) -> list[Design]:
-        """For a range of systems, or for two systems."""
-        if "difference" in self.grids:
-            if any(count != 2 for count in self.grids.get("systems", ())):
-                self._refuse(f"{TITLES[self.test or 't']} of two systems", systems=True)
-            self._refuse("a difference", variance=True)
-            request = replace(request, systems=None, method=request.method or "t")  # one pair, whatever the pilot has
-        else:
-            self._refuse("a range", sd=True, one_sided=True)
-        return [completed(each, test=self.test) for each in planned_designs(request, pilot, topics=self.topics)]
-
-    def _request(self) -> Request:
-        flags: dict[str, Any] = {name: tuple(values) for name, values in self.grids.items()}
-        return Request(**flags, one_sided=self.sides == 1, method=self.method)
-
-    def _tests_pairs(self, pilot: ScoreTable | None) -> bool:
-        """Whether all pairs are tested together: by the test named, or unless something speaks of a single pair."""
-        if self.test is not None:
-            if self.test not in TITLES:
-                raise RequestError(f"there is no test «{self.test}»", fix=fix_for_test(self.test, TITLES))
-            return self.test in FAMILIES or self.test in PLANNED
-        if self.sides == 1 or self.method is not None:
-            return False
-        systems = self.grids.get("systems", () if pilot is None else (len(pilot.systems),))
-        return any(count > 2 for count in systems)
-
-    def _refuse(self, what: str, **names: bool) -> None:
-        """A parameter that has no effect on this kind of design is an error, not ignored."""
-        for name in names:
-            given = self.sides == 1 if name == "one_sided" else name in self.grids or getattr(self, name, None)
-            if given:
-                hint = {
-                    "variance": "Give `sd`, that of paired differences: √(2σ²(1 − ρ)) where scores correlate by ρ.",
-                    "systems": "Leave it out, or test all pairs (`test`: max-t, tukey or holm).",
-                }.get(name, "Leave it out.")
-                raise NoEffectError(f"`{name}` has no effect on {what}", parameter=name, fix=hint)
 
     def _read(self) -> list[Design]:
         """The designs of the file; those for shards leave open what is to be detected, all others are complete."""
         assert self.design is not None
         made = read_designs(self.design)
-        open_flags = ("min_range", "difference", "systems", "power") if made[0].source == "shards" else ()
-        closed = [name for name in (*self.grids, *(["method"] if self.method else [])) if name not in open_flags]
-        closed += ["one_sided"] if self.sides == 1 else []
-        closed += ["model"] if self.models else []
-        closed += ["judge_correlation"] if self.judge_correlation is not None else []
-        if closed:
-            what = f"`{closed[0]}` has no effect on a design from a file"
-            raise NoEffectError(what, parameter=closed[0], fix="Leave it out, or `design`.")
+        open_names = OPEN_IN_SHARDS if made[0].source == "shards" else ()
+        _refuse(self.request, "a design from a file", [name for name in OPEN_IN_SHARDS if name not in open_names])
         return made
 
     def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
         """What a file left open: the test, the topics, and for shards what is to be found."""
-        if design.replicates is not None and design.replicates.kind.shared and self.test is not None:
+        test = self.request.test
+        if design.replicates is not None and design.replicates.kind.shared and test is not None:
             what = "`test` has no effect on a design whose replicates are a sample"
             raise NoEffectError(what, parameter="test", fix=f"It is {TITLES[design.test]}.")
         if design.source != "shards":
-            return completed(design, test=self.test, topics=self.topics)
+            return completed(design, test=test, topics=self.topics)
         if pilot is None:
             raise RequestError(
                 "a design with shards needs a pilot with shards", fix="Give scores with a column «shard»."
             )
         return completed(
             design,
-            difference=self._goal(),
-            systems=self._whole("systems") or len(pilot.systems),
+            difference=_goal(self.request),
+            systems=_one(self.request, "systems") or len(pilot.systems),
             topics=self.topics or len(pilot.topics),
-            power=self._one("power"),
+            power=_one(self.request, "power"),
         )
 
-    def _sharded(self, pilot: ScoreTable | None) -> list[Design]:
+    def _sharded(self, request: Request, pilot: ScoreTable | None) -> list[Design]:
         if pilot is None:
             raise RequestError("a model of shards needs a pilot with shards", fix="Give scores with a column «shard».")
+        _refuse(request, "a design with shards", ["one_sided", "method", "test"])
         return sharded_designs(
             pilot,
             self.models or ("MD6", "MD6r"),
-            difference=self._goal(),
-            systems=self._whole("systems"),
+            difference=_goal(request),
+            systems=_one(request, "systems"),
             topics=self.topics,
-            alpha=self._one("alpha") or 0.05,
-            power=self._one("power") or 0.8,
+            alpha=_one(request, "alpha") or 0.05,
+            power=_one(request, "power") or 0.8,
         )
 
-    def _goal(self) -> float:
-        goal = self._one("min_range") or self._one("difference")
-        if goal is None:
-            raise RequestError("the difference to detect is missing", fix="Name it: `min_range=0.1`, for instance.")
-        return goal
 
-    def _one(self, name: str) -> float | None:
-        values = self.grids.get(name)
-        if values is None:
-            return None
-        if len(values) != 1:
-            raise RequestError(f"`{name}` takes one value here", fix="Verify one at a time.")
-        return values[0]
+OPEN_IN_SHARDS = ("min_range", "difference", "systems", "power")
+"""What a file of ``cranfield shards`` leaves open."""
 
-    def _whole(self, name: str) -> int | None:
-        value = self._one(name)
-        return None if value is None else whole(value, name)
+
+def _planned(request: Request, pilot: ScoreTable | None) -> tuple[Request, str | None]:
+    """The request with a test that can be planned for, and the test that will be run."""
+    test = request.test
+    if test is not None and test not in TITLES:
+        raise RequestError(f"there is no test «{test}»", fix=fix_for_test(test, TITLES))
+    if request.difference is None:
+        return replace(request, test=None), test
+    systems = request.systems or (() if pilot is None else (len(pilot.systems),))
+    is_pair = request.one_sided or request.method is not None or all(count <= 2 for count in systems)
+    if test in FAMILIES or test in PLANNED or (test is None and not is_pair):
+        family = test or ALL_PAIRS_TEST
+        return replace(request, test=PLANNED.get(family, family)), family
+    own = None if all(count == 2 for count in request.systems or ()) else request.systems
+    return replace(request, test=None, systems=own, method=request.method or "t"), test
+
+
+def _refuse(request: Request, what: str, names: Sequence[str]) -> None:
+    """A parameter that has no effect on this kind of design is an error, not ignored."""
+    for name in names:
+        if name in request.given:
+            raise NoEffectError(f"`{name}` has no effect on {what}", parameter=name, fix="Leave it out.")
+
+
+def _goal(request: Request) -> float:
+    goal = _one(request, "min_range") or _one(request, "difference")
+    if goal is None:
+        raise RequestError("the difference to detect is missing", fix="Name it: `min_range=0.1`, for instance.")
+    return float(goal)
+
+
+def _one(request: Request, name: str) -> Any:
+    """The only value of a number that takes one here; None where it is left out."""
+    values = getattr(request, name)
+    if values is not None and len(values) != 1:
+        raise RequestError(f"`{name}` takes one value here", fix="Verify one at a time.")
+    return None if values is None else values[0]
 
 
 def _among(design: Design, judged_topics: int, correlation: float) -> Design:
