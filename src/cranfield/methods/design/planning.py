@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
-from cranfield.measures import parse_measures
 from cranfield.methods.design.formulas import SEPARATE, Method
 from cranfield.methods.design.goals import Scale, check_scale, default_difference, goal_in_words, scale_of
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, Values, chosen_methods, is_shared, sized
 from cranfield.methods.design.solver import Size
 from cranfield.methods.design.spreads import Estimated, Sd
-from cranfield.scores import ScoreTable
-from cranfield.scores.evaluation import score_collection
-from cranfield.scores.quality import range_of
-from cranfield.scores.stored import fold
 from cranfield.types import Array
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # nothing of scores is imported for a plan without them
     from cranfield.collection import Collection
     from cranfield.methods.variance import VarianceEstimate, Variances
+    from cranfield.scores import ScoreTable
 
 FEW_TOPICS, FEWEST_TOPICS = 10, 5  # topics of a pilot: below the first a warning, below the second an error
 
@@ -121,7 +117,10 @@ def _spread(request: Request, goal: str, method: Method) -> dict[str, Values]:
 
 def scales_of(tables: ScoreTable | Mapping[str, ScoreTable]) -> dict[str, Scale]:
     """The scale of every measure: its own limits, or those of its scores."""
-    named = {"": tables} if isinstance(tables, ScoreTable) else tables
+    from cranfield.scores.quality import range_of
+    from cranfield.scores.stored import fold
+
+    named = tables if isinstance(tables, Mapping) else {"": tables}
     extremes: dict[str, tuple[float, float]] = {}
     for table in named.values():
         for measure in table.measures:
@@ -134,6 +133,10 @@ def scales_of(tables: ScoreTable | Mapping[str, ScoreTable]) -> dict[str, Scale]
 
 def scales_of_runs(collections: Iterable[Collection], measures: Iterable[str]) -> dict[str, Scale]:
     """The scale of measures of runs: their limits, or where one has none, those of the scores."""
+    from cranfield.measures import parse_measures
+    from cranfield.scores.evaluation import score_collection
+    from cranfield.scores.quality import range_of
+
     scales = {}
     for measure in map(str, parse_measures(measures)):
         limits = range_of(measure)

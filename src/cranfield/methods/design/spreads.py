@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy import special
 
 from cranfield.methods.design import power_functions as formulas
-from cranfield.methods.variance.replicate_components import NAMES, Components
 from cranfield.stats.family import degrees, pair_level
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from cranfield.methods.variance.replicate_components import Components
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,6 +273,8 @@ class Replicated(Spread):
     @property
     def components(self) -> Components:
         """Those of one design."""
+        from cranfield.methods.variance.replicate_components import NAMES, Components
+
         return Components(**{name: float(getattr(self, name)) for name in NAMES})
 
     @property
