@@ -719,10 +719,12 @@ OneGoal = Annotated[
         "width",
         "method",
         min_range=changed(
-            Goal, "min_range", float | None, default="0.15, unless another goal is given", label="Range", **ONE_GOAL
+            Goal, "min_range", float | None, label="Range", **{**ONE_GOAL, "excludes": ("pairs", "reuse", "width")}
         ),
         width=changed(Goal, "width", float | None, label="or: width", **ONE_GOAL),
-        method=changed(Goal, "method", Literal["blocked", "exact", "sakai"], help=RANGE_METHODS, titles={}),
+        method=changed(
+            Goal, "method", Literal["blocked", "exact", "sakai"], help=RANGE_METHODS, titles={}, requires=("min_range",)
+        ),
         usual={"method": "blocked"},
     ),
 ]

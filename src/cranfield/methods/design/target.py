@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cranfield.errors import NoEffectError, RequestError
+from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import Design, Method, method_of
 from cranfield.methods.design.goals import Goal, Scale, check_scale, default_difference, pair_in_words
 from cranfield.methods.design.solver import solve
@@ -123,26 +123,14 @@ def target_for(
 ) -> Target:
     """The goal that was named, for ``systems`` systems, by default for all that are ``available``.
 
-    Where none is named it is the default one, a difference on the scale of each measure. A parameter without effect on
-    the goal is an error.
+    Where none is named it is the default one, a difference on the scale of each measure.
 
     >>> target_for(129, difference=0.05).systems, target_for(129).value
     (129, 0.05)
     """
     named = {"min_range": min_range, "difference": difference, "width": width}
     goals = {goal: value for goal, value in named.items() if value is not None}
-    if len(goals) > 1:
-        raise RequestError(
-            f"choose one of {', '.join(f'`{goal}`' for goal in goals)}", fix="Ask for the others afterwards."
-        )
     kind, value = next(iter(goals.items()), ("difference", default_difference()))
-    if test is not None and kind != "difference":
-        raise NoEffectError("`test` goes with `difference`", parameter="test", fix="Leave it out.")
-    if method != "blocked" and kind != "min_range":
-        raise NoEffectError("`method` goes with `min_range`", parameter="method", fix="Leave it out.")
-    if systems is not None and (kind == "width" or test == "t"):
-        what = "`width`" if kind == "width" else '`test="t"`, a pair named in advance'
-        raise NoEffectError(f"`systems` has no effect with {what}", parameter="systems", fix="Leave it out.")
     for scale in (scales or {}).values() if goals else ():
         check_scale(kind, [value], (), scale)
     count = systems or max(available, 2)
