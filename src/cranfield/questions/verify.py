@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cranfield.methods.judging.estimators import JudgedScores
     from cranfield.methods.judging.label_sets import JudgedPilot
     from cranfield.methods.verification import Verification
-    from cranfield.methods.verification.designs import Design, DesignRequest
+    from cranfield.methods.verification.designs import DesignRequest, PlannedDesign
     from cranfield.scores import ScoreTable
 
 VerifiedTestName = Literal[
@@ -192,7 +192,7 @@ def verify(
         topics=topics,
         models=tuple(name for each in tested.models or () for name in each.split(",")),
     )
-    todo: list[tuple[Design, ScoreTable | JudgedScores | None]]
+    todo: list[tuple[PlannedDesign, ScoreTable | JudgedScores | None]]
     if labels is None:
         pilots, warnings = _pilots(scores, **told, shards=shards, seed=seed)
         todo = [(each, pilot) for pilot in pilots for each in request.designs(pilot)]

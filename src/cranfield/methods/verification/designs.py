@@ -15,8 +15,7 @@ from cranfield.collection import Collection
 from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
-from cranfield.methods.design import Design as PlannedDesign
-from cranfield.methods.design import Goal, Judged, Size, achieved
+from cranfield.methods.design import Design, Goal, Judged, Sd, Size, Spread, achieved
 from cranfield.methods.design.labels import LabelCosts, check_labels, plan_labels
 from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal
 from cranfield.methods.design.request import Request
@@ -46,61 +45,70 @@ NO_NUMBER = float("nan")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
-    """A design: numbers of topics and systems, the test that will be run, and the difference to detect.
+class PlannedDesign(Design):
+    """A design with what it is to find, and the power that it was promised.
 
     ``goal`` is ``min_range`` or ``difference``: the best and the worst of the systems are that far apart, the others
-    half way between them. ``variance`` is σ² of one system's scores as the formula took it, ``promised_power`` what the
-    formula gives for ``topics``; both are nan where there is no formula. With a judge, people label ``topics`` among
-    ``judged_topics`` that it labels, and differences under both correlate by ``judge_correlation``. ``replicates`` are
-    the several scores of a topic and system, where there are such.
+    half way between them. ``method`` is the formula that ``topics`` come from, ``promised_power`` what it gives for
+    them; ``test`` is any that is simulated. The sd of the spread and the power are nan where there is no formula.
     """
 
     source: str
-    test: str
-    systems: int
     topics: int
+    systems: int
     difference: float
     alpha: float = 0.05
     power: float = 0.8
     method: str = ""
     goal: str = "min_range"
-    variance: float = NO_NUMBER
+    spread: Spread = Sd(sd=NO_NUMBER)  # noqa: RUF009 (immutable)
     promised_power: float = NO_NUMBER
-    sides: int = 2
     shards: int = 1
     measure: str = ""
-    judged_topics: int = 0
-    judge_correlation: float = NO_NUMBER
-    replicates: Replicated | None = None
+
+    @property
+    def variance(self) -> float:
+        """σ² of one system's scores, as the formula took it."""
+        several = self.replicates
+        sd: Any = several.components.total**0.5 if several else self.spread.numbers["sd"]
+        return float(sd) ** 2 / 2
+
+    @property
+    def judged_topics(self) -> int:
+        """How many topics a judge labels beside people; 0 without a judge."""
+        numbers: Any = self.spread.numbers
+        return int(numbers.get("judged_topics", 0))
+
+    @property
+    def judge_correlation(self) -> float:
+        numbers: Any = self.spread.numbers
+        return float(numbers.get("judge_correlation", NO_NUMBER))
+
+    @property
+    def replicates(self) -> Replicated | None:
+        """The several scores of a topic and system."""
+        return self.spread if isinstance(self.spread, Replicated) else None
 
     def to_dict(self) -> dict[str, Any]:
+        several, with_judge = self.replicates, bool(self.judged_topics)
         return {
-            "source": self.source,
-            "measure": self.measure,
-            "method": self.method,
-            "test": self.test,
-            "systems": self.systems,
+            **self._named("source", "measure", "method", "test", "systems"),
             **({"shards": self.shards} if self.shards > 1 else {}),
-            **({} if self.replicates is None else {"replicates": self.replicates.structure, **self.replicates.numbers}),
+            **({} if several is None else {"replicates": several.structure, **several.numbers}),
             self.goal: self.difference,
-            "variance": self.variance,
-            "alpha": self.alpha,
-            "power": self.power,
-            "topics": self.topics,
-            **(
-                {"judged_topics": self.judged_topics, "judge_correlation": self.judge_correlation}
-                if self.judged_topics
-                else {}
-            ),
+            **self._named("variance", "alpha", "power", "topics"),
+            **(self._named("judged_topics", "judge_correlation") if with_judge else {}),
             "promised_power": self.promised_power,
         }
+
+    def _named(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
 
 
 GOALS = ("min_range", "difference", "effect_size")
 
 
-def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "") -> list[Design]:
+def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "") -> list[PlannedDesign]:
     if any(row.get("best") for row in rows):  # of a table with costs, the design that it recommends
         rows = [row for row in rows if row.get("best")]
     with_power = [row for row in rows if "power" in row and any(goal in row for goal in GOALS)]
@@ -113,17 +121,15 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "")
     return found
 
 
-def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
+def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> PlannedDesign:
     goal = next(name for name in GOALS if name in row)
     method = str(row["method"])
     test = row.get("test") or TEST_OF.get(method)
     if test is None:
         raise RequestError(f"no test is known for the method «{method}»", fix=f"One of: {', '.join(TEST_OF)}.")
-    # Of two systems the sd of the paired difference is known: σ² is half its square, as each has its share.
-    replicates = _replicated(row) if row.get("replicates") else None
-    sd = row.get("sd", 1.0) if replicates is None else replicates.components.total**0.5
-    variance = row["variance"] if goal == "min_range" else sd**2 / (1 if method == "unpaired" else 2)
-    return Design(
+    spread = _spread(row, goal, method)
+    replicates = spread if isinstance(spread, Replicated) else None
+    return PlannedDesign(
         source="size",
         test=str(test) if replicates is None else SAMPLED_TESTS.get(replicates.kind.shared, str(test)),
         systems=int(row.get("systems", 2)),
@@ -133,18 +139,28 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
         power=float(row["power"]),
         method=method,
         goal="min_range" if goal == "min_range" else "difference",
-        variance=float(variance),
+        spread=spread,
         promised_power=float(row.get("achieved_power") or NO_NUMBER),
         sides=sides if test == "t" else 2,
         measure=str(row.get("measure", measure)),
-        judged_topics=int(row.get("judged_topics") or 0),
-        judge_correlation=float(row.get("judge_correlation", NO_NUMBER)) if row.get("judged_topics") else NO_NUMBER,
-        replicates=replicates,
     )
 
 
+def _spread(row: Mapping[str, Any], goal: str, method: str) -> Spread:
+    """What the differences of a row of ``cranfield size`` vary by."""
+    if row.get("replicates"):
+        return _replicated(row)
+    # Of two systems the sd of the paired difference is known: σ² is half its square, as each has its share.
+    sd = float(row.get("sd", 1.0)) * 2**0.5 if method == "unpaired" else float(row.get("sd", 1.0))
+    spread = Sd.of_variance(float(row["variance"])) if goal == "min_range" else Sd(sd=sd)
+    if not row.get("judged_topics"):
+        return spread
+    judged = {name: float(row[name]) for name in ("judge_correlation", "judged_topics")}
+    return Judged(sd=float(spread.sds), **judged)
+
+
 def _replicated(row: Mapping[str, Any]) -> Replicated:
-    """The several scores per topic of a row of ``cranfield size``."""
+    """The several scores per topic of a row."""
     if row["replicates"] not in STRUCTURES:
         raise ValueError(f"replicates «{row['replicates']}»")
     components = {name: float(row[name]) for name in NAMES}
@@ -155,16 +171,16 @@ SAMPLED_TESTS = {"items": SAMPLED, "repeats": NESTED}
 """The test that generalises to other replicates, by what all topics share."""
 
 
-def _read_size(content: Mapping[str, Any]) -> list[Design]:
+def _read_size(content: Mapping[str, Any]) -> list[PlannedDesign]:
     return _from_rows(content["rows"], 1 if content.get("inputs", {}).get("one_sided") else 2)
 
 
-def _read_shards(content: Mapping[str, Any]) -> list[Design]:
+def _read_shards(content: Mapping[str, Any]) -> list[PlannedDesign]:
     """Every model on every number of shards; topics, systems and what to find are still to be said."""
     alpha = float(content.get("inputs", {}).get("alpha", 0.05))
     kinds = dict.fromkeys((row["measure"], row["model"], int(row["shards"])) for row in content["rows"])
     return [
-        Design(
+        PlannedDesign(
             source="shards",
             test=model,
             systems=0,
@@ -180,12 +196,12 @@ def _read_shards(content: Mapping[str, Any]) -> list[Design]:
     ]
 
 
-def _read_plans(content: Mapping[str, Any]) -> list[Design]:
+def _read_plans(content: Mapping[str, Any]) -> list[PlannedDesign]:
     """The plan of a study with a fixed number of topics; those that stop on the way are for ``study simulate``."""
     asked = content["inputs"]
     difference, sd = float(asked["difference"]), float(asked["sd"])
     return [
-        Design(
+        PlannedDesign(
             source="study plans",
             test="t",
             systems=2,
@@ -195,21 +211,21 @@ def _read_plans(content: Mapping[str, Any]) -> list[Design]:
             power=float(asked["power"]),
             method="t",
             goal="difference",
-            variance=sd**2 / 2,
+            spread=Sd(sd=sd),
         )
         for row in content["rows"]
         if row["plan"] == "fixed"
     ]
 
 
-Reader = Callable[[Mapping[str, Any]], list[Design]]
+Reader = Callable[[Mapping[str, Any]], list[PlannedDesign]]
 SOURCES: dict[str, Reader] = {"size": _read_size, "shards": _read_shards, "study plans": _read_plans}
 """How the JSON of a question becomes designs, by what it says under ``method``."""
 _NAMES = ", ".join(f"`{name.replace(' ', '_')}()`" for name in SOURCES)
 _JSON_OF = f"Give the JSON output of one of: {_NAMES}."
 
 
-def read_designs(path: str | Path) -> list[Design]:
+def read_designs(path: str | Path) -> list[PlannedDesign]:
     """The designs in what a command printed with ``--json``."""
     where, data = show(path), read_bytes(path)
     try:
@@ -229,12 +245,14 @@ def read_designs(path: str | Path) -> list[Design]:
         raise InputError(f"its rows lack something: {error}", where=where, fix="Make the design again.") from None
 
 
-def completed(design: Design, **given: Any) -> Design:
+def completed(design: PlannedDesign, **given: Any) -> PlannedDesign:
     """A design with what was left open, or is to be otherwise."""
     return replace(design, **{name: value for name, value in given.items() if value is not None})
 
 
-def planned_designs(request: Request, pilot: ScoreTable | None = None, *, topics: int | None = None) -> list[Design]:
+def planned_designs(
+    request: Request, pilot: ScoreTable | None = None, *, topics: int | None = None
+) -> list[PlannedDesign]:
     """The designs of ``cranfield size``, with a typed-in variance or that of a pilot, by the default or named method.
 
     With a pilot, its own number of systems unless another is named.
@@ -256,7 +274,7 @@ def first_size(request: Request, pilot: ScoreTable | None) -> Size:
 
 def designs_from_sizes(
     sizes: Sequence[Size], *, topics: int | None = None, sides: int = 2, measure: str = ""
-) -> list[Design]:
+) -> list[PlannedDesign]:
     """A design for every cell of a size that has a power, with its number of topics or another."""
     if topics is not None:
         sizes = [
@@ -288,7 +306,7 @@ def sharded_designs(
     topics: int | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
-) -> list[Design]:
+) -> list[PlannedDesign]:
     """A design for each model of ``cranfield shards``, with the pilot's shards."""
     unknown = [model for model in models if model not in SHARD_MODELS]
     if unknown:
@@ -299,7 +317,7 @@ def sharded_designs(
             fix="Give scores with a column «shard», or runs with `qrels` and `shards`.",
         )
     return [
-        Design(
+        PlannedDesign(
             source="shards",
             test=model,
             systems=systems or len(pilot.systems),
@@ -354,7 +372,7 @@ class DesignRequest:
     topics: int | None = None
     models: tuple[str, ...] = ()
 
-    def designs(self, pilot: ScoreTable | None) -> list[Design]:
+    def designs(self, pilot: ScoreTable | None) -> list[PlannedDesign]:
         """Those that the pilot is for."""
         if self.design is not None:
             made = [self._filled(each, pilot) for each in self._read()]
@@ -373,7 +391,7 @@ class DesignRequest:
         planned, test = _planned(request, pilot)
         return [completed(each, test=test) for each in planned_designs(planned, pilot, topics=self.topics)]
 
-    def _judged(self, request: Request, pilot: ScoreTable | None, costs: LabelCosts) -> list[Design]:
+    def _judged(self, request: Request, pilot: ScoreTable | None, costs: LabelCosts) -> list[PlannedDesign]:
         """Designs with a judge: the cheapest, or the topics that are given."""
         if self.models or (pilot is not None and pilot.shards):
             raise RequestError("a design with shards has no judge", fix="Leave one of them out.")
@@ -389,7 +407,7 @@ class DesignRequest:
         designs = designs_from_sizes([size], topics=self.topics, sides=request.sides, measure=_measure(pilot))
         return [_among(each, costs.judged_topics, r) for each, r in product(designs, rs)]
 
-    def _read(self) -> list[Design]:
+    def _read(self) -> list[PlannedDesign]:
         """The designs of the file; those for shards leave open what is to be detected, all others are complete."""
         assert self.design is not None
         made = read_designs(self.design)
@@ -397,7 +415,7 @@ class DesignRequest:
         _refuse(self.request, "a design from a file", [name for name in OPEN_IN_SHARDS if name not in open_names])
         return made
 
-    def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
+    def _filled(self, design: PlannedDesign, pilot: ScoreTable | None) -> PlannedDesign:
         """What a file left open: the test, the topics, and for shards what is to be found."""
         test = self.request.test
         if design.replicates is not None and design.replicates.kind.shared and test is not None:
@@ -417,7 +435,7 @@ class DesignRequest:
             power=_one(self.request, "power"),
         )
 
-    def _sharded(self, request: Request, pilot: ScoreTable | None) -> list[Design]:
+    def _sharded(self, request: Request, pilot: ScoreTable | None) -> list[PlannedDesign]:
         if pilot is None:
             raise RequestError("a model of shards needs a pilot with shards", fix="Give scores with a column «shard».")
         _refuse(request, "a design with shards", ["one_sided", "method", "test"])
@@ -474,23 +492,15 @@ def _one(request: Request, name: str) -> Any:
     return None if values is None else values[0]
 
 
-def _among(design: Design, judged_topics: int, correlation: float) -> Design:
+def _among(design: PlannedDesign, judged_topics: int, correlation: float) -> PlannedDesign:
     """A design whose topics are among those that a judge labels."""
-    n, sd = min(design.topics, judged_topics), (2 * design.variance) ** 0.5
-    spread = Judged(sd=sd, judge_correlation=correlation, judged_topics=judged_topics)
-    planned = PlannedDesign(
-        topics=max(4, n),
-        systems=design.systems,
-        test=design.test,
-        alpha=design.alpha,
-        sides=design.sides,
-        spread=spread,
-    )
-    power = float(achieved(planned, Goal("difference", design.difference)))
-    return replace(design, judged_topics=judged_topics, judge_correlation=correlation, promised_power=power)
+    sd = design.spread.numbers["sd"]
+    judged = replace(design, spread=Judged(sd=sd, judge_correlation=correlation, judged_topics=judged_topics))
+    planned = replace(judged, topics=max(4, min(design.topics, judged_topics)))
+    return replace(judged, promised_power=float(achieved(planned, Goal("difference", design.difference))))
 
 
-def _is_for(design: Design, pilot: ScoreTable | None) -> bool:
+def _is_for(design: PlannedDesign, pilot: ScoreTable | None) -> bool:
     if pilot is None:
         return True
     fits = not design.measure or design.measure in pilot.measures

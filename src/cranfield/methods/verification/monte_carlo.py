@@ -23,7 +23,7 @@ from cranfield.methods.verification.batch_tests import (
     Sums,
     make_test,
 )
-from cranfield.methods.verification.designs import Design
+from cranfield.methods.verification.designs import PlannedDesign
 from cranfield.methods.verification.populations import (
     JudgedNormalWorld,
     JudgedPilotWorld,
@@ -211,7 +211,7 @@ class Verification:
     ``needed_upper``. ``left_out`` are systems of the pilot whose scores cannot be given the means in question.
     """
 
-    design: Design
+    design: PlannedDesign
     world: str
     power: CollectionRate
     anything: CollectionRate
@@ -261,7 +261,7 @@ class Verification:
 
 
 def verify(
-    design: Design,
+    design: PlannedDesign,
     pilot: ScoreTable | JudgedScores | None = None,
     *,
     collections: int | None = None,
@@ -346,7 +346,7 @@ def verify(
 
 
 def _task(
-    design: Design,
+    design: PlannedDesign,
     pilot: ScoreTable | JudgedScores | None,
     margins: str | None,
     dependence: str | None,
@@ -371,7 +371,7 @@ def _task(
 
 
 def make_world(
-    design: Design,
+    design: PlannedDesign,
     pilot: ScoreTable | None,
     *,
     margins: str | None = None,
@@ -406,7 +406,7 @@ def make_world(
     return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
 
 
-def _check_judged(design: Design, margins: str | None, dependence: str | None, resamples: int | None) -> None:
+def _check_judged(design: PlannedDesign, margins: str | None, dependence: str | None, resamples: int | None) -> None:
     if margins is not None or dependence is not None:
         raise NoEffectError(
             "`margins` and `dependence` have no effect on a design with a judge",
@@ -428,7 +428,7 @@ def _check_judged(design: Design, margins: str | None, dependence: str | None, r
         )
 
 
-def _judged_world(design: Design, pilot: ScoreTable | JudgedScores | None) -> JudgedWorld:
+def _judged_world(design: PlannedDesign, pilot: ScoreTable | JudgedScores | None) -> JudgedWorld:
     if pilot is not None:
         scores = pilot.of(pilot.measures[0]) if isinstance(pilot, ScoreTable) else pilot
         return JudgedPilotWorld.of(scores, design.systems, design.judge_correlation)
@@ -445,7 +445,7 @@ def default_collections(work: int) -> int:
     return max(LEAST_COLLECTIONS, min(MOST_COLLECTIONS, DEFAULT_WORK // max(work, 1)))
 
 
-def _check_work(task: BatchTask, design: Design) -> None:
+def _check_work(task: BatchTask, design: PlannedDesign) -> None:
     """Refuse a design of which even the fewest collections take too long, or too much memory."""
     work = LEAST_COLLECTIONS * task.work
     if work <= MOST_WORK and task.products <= MOST_PRODUCTS:
@@ -469,7 +469,7 @@ def _search_collections(task: BatchTask, simulated: int) -> int:
     return max(task.collections, min(simulated, 8 * BATCH, allowed) // task.collections * task.collections)
 
 
-def _check(design: Design, collections: int | None, tolerance: float, confidence: float) -> None:
+def _check(design: PlannedDesign, collections: int | None, tolerance: float, confidence: float) -> None:
     if design.topics < 2 or design.systems < 2:
         raise RequestError("a design has two topics and two systems or more", fix="Name them: `topics`, `systems`.")
     if design.test in SAMPLING and design.shards < 2 and design.replicates is None:
@@ -520,7 +520,7 @@ class _Run:
             verdict = ENOUGH if lower >= power - tolerance else SHORT if upper < power else UNDECIDED
         return counts, verdict
 
-    def search(self, design: Design, batches: int) -> tuple[Look, ...]:
+    def search(self, design: PlannedDesign, batches: int) -> tuple[Look, ...]:
         """Power against topics around the target: first apart, then ever closer, on the same collections grown."""
         seen: dict[int, CollectionRate] = {}
 
