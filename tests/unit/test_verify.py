@@ -537,6 +537,19 @@ def test_a_parameter_without_effect_is_refused(asked: DesignRequest, with_pilot:
     assert refused.value.parameter == name
 
 
+def test_the_formula_is_asked_again_for_the_systems_that_take_part() -> None:
+    """The last system is far from the others, and follows no topic: it has most of the residual variance."""
+    rng = np.random.default_rng(5)
+    alike = 0.5 + rng.normal(0, 0.15, (40, 1)) + rng.normal(0, 0.05, (40, 5))
+    scores = np.column_stack([alike, rng.normal(0.95, 0.02, 40)]).clip(0, 1)
+    table = ScoreTable(("AP",), tuple(map(str, range(40))), tuple("abcdef"), scores[np.newaxis, :, :, np.newaxis])
+    (design,) = planned_designs(Request(difference=(0.1,), systems=(4,), test="holm"), table)
+    found = verify(design, table, collections=500, search=False)
+    assert found.left_out == ("f",)
+    assert found.own_power > design.promised_power + 0.1
+    assert abs(found.power.rate - found.own_power) < 0.06
+
+
 @pytest.mark.parametrize("options", [{"margins": "beta"}, {"dependence": "vine"}, {"resamples": 200}])
 def test_options_of_pilots_and_of_resampling_are_refused_without_them(options: dict[str, Any]) -> None:
     with pytest.raises(RequestError):

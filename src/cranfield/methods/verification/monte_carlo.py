@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import NoEffectError, RequestError
+from cranfield.methods.design import METHODS, Goal, Sd, achieved
+from cranfield.methods.design.formulas import SHARED
 from cranfield.methods.design.labels import FEWEST, LABEL_TESTS
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.simulation.simulator import fit_simulator
@@ -208,7 +210,8 @@ class Verification:
     in which any pair is significant. ``reversed`` is the share in which the worst is significantly better. ``verdict``
     is ``enough``, ``short`` or ``undecided``, and wrong with a probability of at most 1 − ``confidence``.
     ``topics_needed`` is the smallest number of topics seen to reach the power, between ``needed_lower`` and
-    ``needed_upper``. ``left_out`` are systems of the pilot whose scores cannot be given the means in question.
+    ``needed_upper``. ``left_out`` are systems of the pilot whose scores cannot be given the means in question; the
+    formula gives ``own_power`` for the variance of the others (nan where there is no formula).
     """
 
     design: PlannedDesign
@@ -227,6 +230,7 @@ class Verification:
     needed_upper: int | None
     curve: tuple[Look, ...]
     left_out: tuple[str, ...]
+    own_power: float
     most_collections: int
     seed: int
 
@@ -340,9 +344,19 @@ def verify(
         needed_upper=upper,
         curve=curve,
         left_out=left_out,
+        own_power=_power_of(design, float(residual)),
         most_collections=most,
         seed=seed,
     )
+
+
+def _power_of(design: PlannedDesign, residual: float) -> float:
+    """The power that the formula gives for another residual variance; nan where there is no formula."""
+    method = METHODS[design.goal].get(design.method)
+    if method is None or method.design != SHARED or not residual > 0:
+        return float("nan")
+    planned = replace(design, test=design.method, spread=Sd.of_variance(residual))
+    return float(achieved(planned, Goal(design.goal, design.difference)))
 
 
 def _task(
