@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.design.formulas import METHODS, MOST_TOPICS, Design, Method
-from cranfield.methods.design.goals import PAIR_TESTS, SIZED_GOALS, Goal
+from cranfield.methods.design.goals import SIZED_GOALS, Goal
 from cranfield.methods.design.inputs import MOST_CELLS, broadcast
 from cranfield.methods.design.solver import Size, size
 from cranfield.methods.design.spreads import Estimated, Sd
@@ -144,7 +144,11 @@ def _pairs(request: Request, systems: int | None) -> list[str]:
                 fix='Leave out `unpaired`, or use `test="t"`.',
             )
         return ["unpaired"]
-    is_pair = request.method in PAIR_TESTS or request.one_sided or (request.systems is None and (systems or 2) <= 2)
+    is_pair = (
+        request.method in ("t", "normal", "unpaired")
+        or request.one_sided
+        or (request.systems is None and (systems or 2) <= 2)
+    )
     if test == "t" or (test is None and is_pair):
         return ["t", "normal"]
     return [ALL_PAIRS_TEST, "tukey", "t"] if test is None else [test]

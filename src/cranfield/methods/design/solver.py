@@ -18,10 +18,10 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import MOST_TOPICS, SEPARATE, Design, Method, method_of
-from cranfield.methods.design.goals import FAMILY_TESTS, Goal, claim
+from cranfield.methods.design.goals import Goal, claim
 from cranfield.methods.design.inputs import broadcast
 from cranfield.methods.design.spreads import Estimated, Sd
-from cranfield.stats.family import pair_level
+from cranfield.stats.family import FAMILIES, pair_level
 from cranfield.stats.roots import crossing, smallest_integer
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -349,7 +349,7 @@ def _goal_at(goal: Goal, index: Array) -> Goal:
 def _check_sides(design: Design) -> None:
     if design.sides not in (1, 2):
         raise RequestError(f"a test has one side or two, not {design.sides}")
-    if design.sides == 1 and design.test in FAMILY_TESTS:
+    if design.sides == 1 and design.test in FAMILIES:
         raise RequestError("one-sided tests are for a pair named in advance", fix="Use test t.")
 
 
