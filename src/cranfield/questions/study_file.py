@@ -178,7 +178,7 @@ def study_new(
     """
     from cranfield.methods.sequential.plans import prospect
     from cranfield.methods.sequential.study import create_study, estimate_sd
-    from cranfield.methods.sequential.study_goal import Goal, bounds_from, check_effect, looks_from, read_topics
+    from cranfield.methods.sequential.study_goal import StudyGoal, bounds_from, check_effect, looks_from, read_topics
 
     rules: Any = groups.Plan.of(plan)
     seed: int | None = groups.Resampling.of(resampling).seed
@@ -201,7 +201,7 @@ def study_new(
         cautious=cautious,
     )
     lowest, highest = bounds_from(rules.bounds)
-    goal = Goal(
+    goal = StudyGoal(
         difference=chosen_difference(difference, earlier or tried),
         sd=estimate.sd,
         sd_from=estimate.source,
