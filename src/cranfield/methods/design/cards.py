@@ -253,28 +253,23 @@ def _combined(*lists: Any) -> list[Array]:
     return [each.ravel() for each in np.meshgrid(*map(np.asarray, lists), indexing="ij")]
 
 
+_GRID = ("topics", "systems", "alpha", "difference", "power")
+
+
 def _cards(grid: Mapping[str, Array], known: _Known, test: str | None) -> list[Card]:
-    """The cards of all cells: those of two systems are of a pair named in advance, unless a test is named."""
-    tests = np.where(grid["systems"] > 2, ALL_PAIRS_TEST, "t") if test is None else np.full(len(grid["systems"]), test)
-    cards: dict[int, Card] = {}
-    for name in dict.fromkeys(tests.tolist()):
-        index = np.flatnonzero(tests == name)
-        cards |= zip(
-            index.tolist(), _of_test({word: each[index] for word, each in grid.items()}, known, name), strict=True
-        )
-    return [cards[cell] for cell in sorted(cards)]
-
-
-def _of_test(grid: Mapping[str, Array], known: _Known, test: str) -> list[Card]:
-    numbers, place = {name: values for name, values in grid.items() if name != "place"}, grid["place"]
+    """The cards of all cells; unless a test is named, Holm's, which for two systems is that of a pair."""
+    place, is_pair = grid["place"], (grid["systems"] == 2) & (test is None)
     spread, own = known.spread.at(place), None if known.own is None else known.own.at(place)
-    design = Design(topics=grid["topics"], systems=grid["systems"], test=test, alpha=grid["alpha"], spread=spread)
-    columns = numbers | {name: getattr(known, name)[place] for name in ("variance", "correlation", "sd")}
-    columns |= _detected(design, Goal("difference", grid["difference"], grid["power"]), own)
-    rows = (
-        dict(zip(columns, row, strict=True)) for row in zip(*(each.tolist() for each in columns.values()), strict=True)
-    )
-    return [Card(measure="", test=test, spread=spread.at(np.asarray(cell)), **row) for cell, row in enumerate(rows)]
+    topics, systems, alpha, difference, power = (grid[name] for name in _GRID)
+    design = Design(topics=topics, systems=systems, test=test or ALL_PAIRS_TEST, alpha=alpha, spread=spread)
+    columns = {name: grid[name] for name in _GRID} | {"test": np.where(is_pair, "t", design.test)}
+    columns |= {name: getattr(known, name)[place] for name in ("variance", "correlation", "sd")}
+    columns |= _detected(design, Goal("difference", difference, power), own)
+    rows = zip(*(each.tolist() for each in columns.values()), strict=True)
+    return [
+        Card(measure="", spread=spread.at(np.asarray(cell)), **dict(zip(columns, row, strict=True)))
+        for cell, row in enumerate(rows)
+    ]
 
 
 def _detected(design: Design, goal: Goal, own: Spread | None) -> dict[str, Array]:
