@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import CranfieldError
-from cranfield.methods.sequential import Goal, create_study, open_study
+from cranfield.methods.sequential import StudyGoal, create_study, open_study
 from cranfield.scores import ScoreTable
 
 CALLS = ("open", "ftruncate", "write", "fsync", "chmod", "link")
@@ -44,7 +44,7 @@ def scores(first: int) -> ScoreTable:
 
 def new_study(folder: Path, name: str) -> Path:
     path = folder / f"{name}.study"
-    create_study(path, Goal(difference=0.02, sd=0.2, plan="anytime"))
+    create_study(path, StudyGoal(difference=0.02, sd=0.2, plan="anytime"))
     return path
 
 

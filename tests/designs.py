@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.methods.design import Design, Goal, Judged, Sd, achieved, significant_difference
-from cranfield.methods.design.cards import Card, make_card
+from cranfield.methods.design.cards import Card, cards_from_grid
 from cranfield.methods.design.cheapest import Costs
 from cranfield.methods.design.labels import judged_cards, plan_labels
+from cranfield.methods.design.request import Request
 from cranfield.methods.design.solver import Size, size, solve
 from cranfield.methods.design.target import Target
 
@@ -156,7 +157,7 @@ def design_for_width(width: float, sd: float, correlation: float, costs: Costs, 
 
 
 def card_for_budget(budget: float, sd: float, correlation: float, costs: Costs) -> Card:
-    alone = make_card(topics=int(budget / costs.topic), sd=sd)
+    (alone,) = cards_from_grid(Request(sd=[sd]), [int(budget / costs.topic)])
     (found,) = judged_cards([alone], [correlation], costs, budget=budget)
     return found
 

@@ -26,7 +26,7 @@ def pilot_scores() -> Array:
 def _task() -> tuple[Any, float]:
     """What ``verify`` does for every batch, and how long fitting the margins and the dependence took."""
     from cranfield import ScoreTable
-    from cranfield.methods.verification import Design
+    from cranfield.methods.verification import PlannedDesign
     from cranfield.methods.verification.batch_tests import make_test
     from cranfield.methods.verification.monte_carlo import BatchTask, make_world, run_batch
     from cranfield.methods.verification.populations import PilotWorld
@@ -35,7 +35,7 @@ def _task() -> tuple[Any, float]:
     table = ScoreTable(
         ("AP",), tuple(map(str, range(len(scores)))), tuple(f"s{at}" for at in range(60)), scores[None, :, :, None]
     )
-    design = Design(source="size", test="tukey", systems=SYSTEMS, topics=TOPICS, difference=0.05)
+    design = PlannedDesign(source="size", test="tukey", systems=SYSTEMS, topics=TOPICS, difference=0.05)
     began = perf_counter()
     world, _ = make_world(design, table, margins="auto", dependence="gaussian", seed=1)
     fitting = perf_counter() - began

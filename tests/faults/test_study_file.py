@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import InputError, WriteError
-from cranfield.methods.sequential import Goal, create_study, open_study
+from cranfield.methods.sequential import StudyGoal, create_study, open_study
 from cranfield.methods.sequential import journal as study_journal
 from cranfield.methods.sequential.journal import is_journal
 from cranfield.scores import ScoreTable
@@ -36,7 +36,7 @@ def scores(first: int, count: int) -> ScoreTable:
 def study(tmp_path: Path) -> Path:
     """A study with four steps."""
     path = tmp_path / "any.study"
-    made = create_study(path, Goal(difference=0.02, sd=0.2, plan="anytime"))
+    made = create_study(path, StudyGoal(difference=0.02, sd=0.2, plan="anytime"))
     made.add(scores(301, 2))
     made.add(scores(303, 1))
     made.edit({"difference": 0.03}, reason="été")
@@ -113,7 +113,7 @@ def test_steps_taken_out_put_in_or_swapped_are_noticed(study: Path) -> None:
 
 def test_a_newer_format_is_refused(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study_journal, "FORMAT", 2)
-    create_study(study.with_name("newer.study"), Goal(difference=0.02, sd=0.2))
+    create_study(study.with_name("newer.study"), StudyGoal(difference=0.02, sd=0.2))
     monkeypatch.undo()
     with pytest.raises(InputError, match="format 2"):
         open_study(study.with_name("newer.study"))
@@ -131,7 +131,7 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
 def test_a_study_is_never_overwritten(study: Path) -> None:
     before = study.read_bytes()
     with pytest.raises(WriteError, match="there is a file already"):
-        create_study(study, Goal(difference=0.02, sd=0.2))
+        create_study(study, StudyGoal(difference=0.02, sd=0.2))
     assert study.read_bytes() == before
     assert os.listdir(study.parent) == [study.name]
 
@@ -142,10 +142,10 @@ def test_a_disk_without_links_has_studies_too(study: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(os, "link", refuse)
     path = study.with_name("second.study")
-    create_study(path, Goal(difference=0.02, sd=0.2)).add(scores(1, 1))
+    create_study(path, StudyGoal(difference=0.02, sd=0.2)).add(scores(1, 1))
     assert topics(path) == ["1"]
     with pytest.raises(WriteError, match="there is a file already"):
-        create_study(path, Goal(difference=0.02, sd=0.2))
+        create_study(path, StudyGoal(difference=0.02, sd=0.2))
     assert sorted(os.listdir(study.parent)) == ["any.study", "second.study"]
 
 
@@ -155,7 +155,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no plain file"):
         open_study(tmp_path)
     with pytest.raises(WriteError, match="cannot be written"):
-        create_study(tmp_path / "none" / "x.study", Goal(difference=0.02, sd=0.2))
+        create_study(tmp_path / "none" / "x.study", StudyGoal(difference=0.02, sd=0.2))
 
 
 # --- disks that are full
@@ -236,7 +236,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_loses_nothing_and_room_lets_the_study_go_on(tiny_disk: Path) -> None:
     path = tiny_disk / "any.study"
-    study = create_study(path, Goal(difference=0.02, sd=0.2, plan="anytime"))
+    study = create_study(path, StudyGoal(difference=0.02, sd=0.2, plan="anytime"))
     acknowledged = 0
 
     def fill() -> None:
@@ -251,7 +251,7 @@ def test_a_full_disk_loses_nothing_and_room_lets_the_study_go_on(tiny_disk: Path
     assert len(topics(path)) == acknowledged
     assert open_study(path).status().unfinished == 0
     with pytest.raises(WriteError, match="No space left"):
-        create_study(tiny_disk / "second.study", Goal(difference=0.02, sd=0.2, sd_from="x" * 9000))
+        create_study(tiny_disk / "second.study", StudyGoal(difference=0.02, sd=0.2, sd_from="x" * 9000))
     assert os.listdir(tiny_disk) == ["any.study"]
 
 

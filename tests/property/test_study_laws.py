@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.methods.sequential import Goal, confidence_sequence, group_design, journal, prospect, simulate
+from cranfield.methods.sequential import StudyGoal, confidence_sequence, group_design, journal, prospect, simulate
 from cranfield.methods.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
 from cranfield.methods.sequential.paths import effect_sizes
 from sizes import examples_of
 
 shares = st.sets(st.integers(5, 95), min_size=1, max_size=5).map(lambda found: [*(n / 100 for n in sorted(found)), 1.0])
 gaps = st.lists(st.floats(-1, 1), min_size=1, max_size=60)
-goals = st.builds(Goal, difference=st.floats(0.02, 0.2), sd=st.floats(0.05, 0.3), power=st.floats(0.6, 0.95))
+goals = st.builds(StudyGoal, difference=st.floats(0.02, 0.2), sd=st.floats(0.05, 0.3), power=st.floats(0.6, 0.95))
 
 
 @given(shares, st.sampled_from(list(SPENDING)), st.floats(0.005, 0.2))
@@ -56,7 +56,7 @@ def test_more_topics_see_less(topics: int, alpha: float, power: float) -> None:
 
 @given(goals)
 @settings(max_examples=examples_of(10), deadline=None)
-def test_group_designs_take_more_topics_at_most_and_fewer_on_average(goal: Goal) -> None:
+def test_group_designs_take_more_topics_at_most_and_fewer_on_average(goal: StudyGoal) -> None:
     fixed = prospect(goal.changed({"plan": "fixed"})).expected
     if fixed < 25:
         return

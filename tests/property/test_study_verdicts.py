@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cranfield.methods.sequential import PLANS, Goal, Study, TooEarlyError, conclusion, create_study
+from cranfield.methods.sequential import PLANS, Study, StudyGoal, TooEarlyError, conclusion, create_study
 from cranfield.rendering.study_document import paragraph
 from cranfield.scores import ScoreTable
 from sizes import examples_of, sized
@@ -48,7 +48,7 @@ def results(plan: str, differences: Array, alpha: float, batch: int) -> list[con
     with TemporaryDirectory() as folder:
         study = create_study(
             Path(folder) / "any.study",
-            Goal(difference=0.06, sd=0.12, plan=plan, alpha=alpha, first=10, looks=(0.5, 1.0)),
+            StudyGoal(difference=0.06, sd=0.12, plan=plan, alpha=alpha, first=10, looks=(0.5, 1.0)),
         )
         for first in range(0, len(differences), batch):
             if study.status().finished:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.methods.design import Judged
 from cranfield.methods.design.cheapest import Costs
 from cranfield.methods.judging import JudgedScores, difference_correlation
 from cranfield.methods.judging.two_phase_stopping import stopped
-from cranfield.methods.verification import Design, verify
+from cranfield.methods.verification import PlannedDesign, verify
 from designs import design_for_power, judged_width
 from judged_population import made_population
 from sizes import margin
@@ -67,16 +68,14 @@ def assert_power(pilot: JudgedScores, found_r: float, *, collections: int) -> No
     sd = float(np.sqrt(np.mean((pilot.human[:, first] - pilot.human[:, second]).var(axis=0, ddof=1))))
     cheapest = design_for_power(DIFFERENCE, sd, found_r, Costs(topic=10, judged_topic=0.1))
     assert cheapest.topics is not None
-    design = Design(
+    design = PlannedDesign(
         source="size",
         test="t",
         systems=2,
         topics=cheapest.topics,
-        judged_topics=cheapest.judged_topics,
-        judge_correlation=found_r,
+        spread=Judged(sd=sd, judge_correlation=found_r, judged_topics=cheapest.judged_topics),
         difference=DIFFERENCE,
         goal="difference",
-        variance=sd**2 / 2,
     )
     found = verify(design, pilot, collections=collections, tolerance=0.001, search=False)
     assert found.power.rate == pytest.approx(0.8, abs=0.014 + margin(0.8, collections))

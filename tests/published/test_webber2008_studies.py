@@ -11,7 +11,7 @@ from scipy import stats
 
 import cranfield
 from cranfield.methods.sequential import (
-    Goal,
+    StudyGoal,
     all_pairs,
     bets_for,
     near_misses,
@@ -71,7 +71,7 @@ def test_section_5_1_past_experience(robust: ScoreTable) -> None:
 
 
 def test_section_5_1_topic_counts() -> None:
-    assert prospect(Goal(difference=0.033, sd=0.15, plan="fixed")).first == 165  # printed 164, truncated
+    assert prospect(StudyGoal(difference=0.033, sd=0.15, plan="fixed")).first == 165  # printed 164, truncated
 
 
 def test_section_5_2_the_trials_upper_limit() -> None:
@@ -185,7 +185,7 @@ def test_confidence_sequence_covers_over_100_000_paths_of_500_topics(robust: Sco
     names = (("pircRB04t1", "fub04Tg"), ("SABIR04FT", "SABIR04BT"))
     for system, baseline in names:
         population = Population.of(one_pair(robust, system=system, baseline=baseline).differences)
-        bets = bets_for(Goal(difference=float(population.sd[0]) * 0.283, sd=float(population.sd[0])))
+        bets = bets_for(StudyGoal(difference=float(population.sd[0]) * 0.283, sd=float(population.sd[0])))
         paths = betting_paths(
             population, [bets], np.array([500]), alpha=0.05, lowest=-1, highest=1, repeats=100_000, seed=7
         )

@@ -494,8 +494,8 @@ def test_the_command_takes_the_systems_to_distinguish(files: list[str]) -> None:
         (["--reuse", "--budget", "100"], "`budget` has no effect with `reuse`"),
         (["--width", "0.1", "--systems", "5"], "`systems` has no effect with `width`"),
         (["--difference", "0.1", "--systems", "5", "--test", "t"], '`systems` has no effect with `test="t"`'),
-        (["--difference", "0.1", "--method", "sakai"], "`method` goes with `min_range`"),
-        (["--min-range", "0.1", "--test", "tukey"], "`test` goes with `difference`"),
+        (["--difference", "0.1", "--method", "sakai"], "`method` has no effect without `min_range`"),
+        (["--min-range", "0.1", "--test", "tukey"], "`test` has no effect with `min_range`"),
         (["--min-range", "0.1", "--estimate", "within"], "does not go with the within variance"),
         (["--min-range", "0.1", "--estimate", "residual", "--method", "sakai"], "go with the residual variance"),
         (["--estimate", "percentile", "--difference", "0.1"], "no estimate «percentile»"),
@@ -549,7 +549,8 @@ def test_the_command_has_its_other_faces(files: list[str], face: str) -> None:
 def test_the_command_refuses_what_it_cannot_do(files: list[str]) -> None:
     assert "deeper than the runs" in str(run("budget", *files, "-d", "2000").exception)
     assert "choose one of" in str(run("budget", *files, "--pairs", "5", "--reuse").exception)
-    assert "choose one of" in str(run("budget", *files, "--width", "0.1", "--min-range", "0.1").exception)
+    two = run("budget", *files, "--width", "0.1", "--min-range", "0.1")
+    assert "`min_range` has no effect with `width`" in str(two.exception)
     assert "`price` must be at least 0" in str(run("budget", *files, "--price", "-1").exception)
     assert "not known which team" in str(run("budget", *files[:3], "--reuse").exception)
 

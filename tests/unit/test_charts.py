@@ -17,7 +17,7 @@ import by_flags
 import cranfield as cf
 from chart_rules import check_chart, dots, marks
 from cranfield.errors import RequestError
-from cranfield.methods.design.cards import make_card
+from cranfield.methods.design.cards import cards_from_grid
 from cranfield.methods.design.curves import AXES, card_curves, curve_through
 from cranfield.methods.design.planning import plan
 from cranfield.methods.design.request import Request
@@ -312,7 +312,7 @@ def test_of_more_than_four_curves_four_are_named() -> None:
 
 
 def test_every_curve_of_power_falls_and_passes_through_what_was_asked() -> None:
-    topics, found = card_curves(make_card(topics=50, sd=0.15))
+    topics, found = card_curves(cards_from_grid(Request(sd=[0.15]), [50])[0])
     assert topics == sorted(topics)
     at = topics.index(50)
     assert found["detectable_difference"][at] == pytest.approx(float(detectable_difference(topics=50, sd=0.15)))

@@ -250,8 +250,8 @@ def test_constant_differences_make_no_claim(run: Run, tmp_path: Path, plan: str)
 
 def test_starting_and_asking_a_study_does_not_load_the_compiler(tmp_path: Path) -> None:
     code = (
-        "import sys; from cranfield.methods.sequential import Goal, create_study, prospect; "
-        "goal = Goal(difference=0.03, sd=0.1); prospect(goal); "
+        "import sys; from cranfield.methods.sequential import StudyGoal, create_study, prospect; "
+        "goal = StudyGoal(difference=0.03, sd=0.1); prospect(goal); "
         f"create_study({str(tmp_path / 'x')!r}, goal).status(); "
         "assert 'numba' not in sys.modules"
     )

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield
 from cranfield.errors import RequestError
-from cranfield.methods.design.cards import cards_from_grid, cards_from_pilot, make_card, parse_gate
+from cranfield.methods.design.cards import parse_gate
 from cranfield.methods.design.inputs import parse_grid
 from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.request import Request
@@ -116,8 +116,9 @@ def test_a_pilot_gives_a_range_and_an_assurance_near_the_power() -> None:
 
 
 def test_pilot_and_typed_in_variance_exclude_each_other() -> None:
-    with pytest.raises(RequestError, match="comes from the scores"):
-        plan_from_pilot(Request(systems=[10], min_range=[0.1], variance=[0.05]), estimate_variance(_table()))
+    for ask in (cranfield.size, cranfield.power, cranfield.verify):
+        with pytest.raises(RequestError, match="`variance` has no effect with scores"):
+            ask(_table(), difference=0.1, variance=0.05)
 
 
 def test_scores_that_do_not_vary_give_no_size() -> None:
@@ -143,20 +144,20 @@ def test_one_system_has_a_within_variance_only() -> None:
 
 
 def test_a_card_says_what_its_topics_see() -> None:
-    card = make_card(topics=50, sd=1.0, variance=0.5, difference=0.404)
+    card = cranfield.power(topics=50, sd=1.0, variance=0.5, difference=0.404).cards[0]
     assert card.detectable_difference == pytest.approx(0.404, abs=5e-4)
     assert card.achieved_power == pytest.approx(0.8, abs=1e-3)
 
 
 def test_cards_come_in_grids_and_from_pilots() -> None:
-    cards = cards_from_grid(topics=[25, 50], sd=[0.15], difference=[0.05, 0.1])
+    cards = cranfield.power(topics=[25, 50], sd=0.15, difference=[0.05, 0.1]).cards
     assert [(card.topics, card.difference) for card in cards] == [(25, 0.05), (25, 0.1), (50, 0.05), (50, 0.1)]
-    pilot = cards_from_pilot(estimate_variance(_table()))
+    pilot = cranfield.power(_table()).cards
     assert (pilot[0].topics, pilot[0].systems, pilot[0].measure) == (40, 6, "AP")
 
 
 def test_a_gate_passes_what_the_topics_see_and_nothing_else() -> None:
-    card = make_card(topics=50, sd=0.15, variance=0.05)
+    card = cranfield.power(topics=50, sd=0.15, variance=0.05).cards[0]
     assert parse_gate("difference=0.07,power=0.8").passes(card)
     assert not parse_gate("difference=0.03").passes(card)
     for text in ("", "difference", "power=0.8", "difference=abc", "effect=1"):

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 import by_flags
 import cranfield as cf
 from cranfield.cli.app import app
-from cranfield.methods.design.planning import with_topics
 from cranfield.methods.verification.designs import read_designs
 from cranfield.questions import find_question
 from cranfield.web.calculators import PowerQuery, SizeQuery
@@ -52,7 +51,7 @@ def test_a_size_pickles_and_still_computes(given: dict[str, Any]) -> None:
     again = pickle.loads(pickle.dumps(found))
     assert again.to_dict() == found.to_dict()
     size = again.sizes[0]
-    assert with_topics(size, size.topics, found.request.sides) == pytest.approx(size.achieved)
+    assert size.with_topics(size.topics) == pytest.approx(size.achieved)
 
 
 def test_results_from_a_pilot_pickle(scores: Any) -> None:

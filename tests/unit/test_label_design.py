@@ -21,7 +21,7 @@ from cranfield.methods.design.cheapest import Costs
 from cranfield.methods.design.labels import plan_labels
 from cranfield.methods.judging import JudgedScores, difference_correlation, estimate_pairs
 from cranfield.methods.judging.two_phase_stopping import stopped
-from cranfield.methods.verification import Design, verify
+from cranfield.methods.verification import PlannedDesign, verify
 from cranfield.stats.family import holm_level
 from designs import (
     Cheapest,
@@ -427,18 +427,16 @@ def test_a_pilot_with_both_label_sets_is_resampled_with_the_bias_of_its_judge() 
     assert found.world == "topics drawn from the pilot"
 
 
-def designed(cheapest: Cheapest, sd: float, r: float) -> Design:
+def designed(cheapest: Cheapest, sd: float, r: float) -> PlannedDesign:
     assert cheapest.topics is not None
-    return Design(
+    return PlannedDesign(
         source="size",
         test="t",
         systems=2,
         topics=cheapest.topics,
-        judged_topics=cheapest.judged_topics,
-        judge_correlation=r,
+        spread=Judged(sd=sd, judge_correlation=r, judged_topics=cheapest.judged_topics),
         difference=0.05,
         goal="difference",
-        variance=sd**2 / 2,
     )
 
 

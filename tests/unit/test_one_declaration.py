@@ -17,6 +17,7 @@ from cranfield.web.application import make_app as make_web_app
 from cranfield.web.calculators import CALCULATORS
 from cranfield.web.forms import PAGE_TITLES
 from cranfield.web.page_list import QUESTIONS as PAGES
+from cranfield.web.page_list import WITHOUT_DATA
 
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex", "warnings", "format", "per_topic"}
 """What the terminal adds to every question it fits."""
@@ -124,8 +125,8 @@ def asked_on_a_page(question: Question) -> dict[str, Parameter]:
 
 
 def all_fields(page: Any) -> dict[str, Any]:
-    """Fields of the page about data and of the calculator, which has what data would tell."""
-    calculator = CALCULATORS.get(page.name.removeprefix("study-"))
+    """Fields of the page about data, and of the calculator or page without, which has what data would tell."""
+    calculator = CALCULATORS.get(page.name.removeprefix("study-")) or WITHOUT_DATA.get(page.name)
     return {**(calculator.query.model_fields if calculator else {}), **page.query.model_fields}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,39 @@ def _report(runs: Any, scores: Any) -> Any:
     return int(cf.report(scores, section=["size"]).findings["size"]["sizes"][0].size.topics.flat[0])
 
 
+def _study_plans(runs: Any, scores: Any) -> Any:
+    """The goal of a study is of one pair: its n is that of `size` for a pair with the same sd."""
+    sd = cf.size(scores).pilot[0].estimate.difference_variance ** 0.5
+    (first,) = (each.first for each in cf.study_plans(sd=sd).prospects if each.plan == "fixed")
+    return _as_of_a_pair(first, scores)
+
+
+def _study_new(runs: Any, scores: Any) -> Any:
+    sd = cf.size(scores).pilot[0].estimate.difference_variance ** 0.5
+    with TemporaryDirectory() as folder:
+        first = by_flags.study_new(f"{folder}/mine.study", sd=sd, plan="fixed").expected.first
+    return _as_of_a_pair(first, scores)
+
+
+def _study_trial(runs: Any, scores: Any) -> Any:
+    sd = cf.size(scores).pilot[0].estimate.difference_variance ** 0.5
+    return _as_of_a_pair(cf.study_trial(sd=sd, trial_size=30).to_dict()["rows"][0]["needed"], scores)
+
+
+def _study_past(runs: Any, scores: Any) -> Any:
+    """The topics for the mean sd of the pairs."""
+    row = cf.study_past(scores).to_dict()["rows"][0]
+    assert row["topics"] == cf.size(difference=0.05, sd=row["sd"], test="t").topics[0]
+    return _size(runs, scores)
+
+
+def _as_of_a_pair(topics: int, scores: Any) -> int:
+    """The n of all pairs, where that of a pair is the one that `size` finds."""
+    rows = {row["test"]: row for row in cf.size(scores).to_dict()["rows"] if row["estimate"] == "residual"}
+    assert topics == rows["t"]["topics"]
+    return int(rows["holm"]["topics"])
+
+
 def _page(runs: Any, scores: Any) -> Any:
     """What the calculator of the report's page starts with."""
     report = make_report(cf.report(scores, section=["size"]))
@@ -75,6 +109,10 @@ QUESTIONS: dict[str, Ask] = {
     "verify": _verify,
     "report": _report,
     "page": _page,
+    "study_plans": _study_plans,
+    "study_new": _study_new,
+    "study_trial": _study_trial,
+    "study_past": _study_past,
 }
 """Every question with a goal that may be left out, and where its answer has n."""
 
@@ -95,20 +133,16 @@ def test_every_question_finds_one_n_on_trec8(shared: Path) -> None:
     if not folder.is_dir():
         pytest.skip(f"there is no {folder}")
     scores = cf.read_scores(folder / "scores" / "map.csv", measure="AP")
-    named = ["size", "power", "reliability", "report", "page"]
+    named = [name for name in QUESTIONS if name not in ("pilot", "budget", "verify")]
     assert {name: QUESTIONS[name](None, scores) for name in named} == dict.fromkeys(named, 324)
 
 
 def test_every_question_with_an_optional_goal_is_in_the_list() -> None:
-    """A study fixes its goal and has no default; a comparison has none."""
-    optional = {
-        name
-        for name in MODULES
-        if (parameter := signature(find_question(name).function).parameters.get("difference")) is not None
-        and parameter.default is None
-        and not name.startswith("study_")
-    }
-    assert optional == set(QUESTIONS) - {"reliability", "page"}
+    """None has a difference that must be given; `study_edit` leaves the goal as it is, `study_simulate` has its own."""
+    known = {name: signature(find_question(name).function).parameters.get("difference") for name in MODULES}
+    differences = {name: parameter for name, parameter in known.items() if parameter is not None}
+    assert all(parameter.default is None for parameter in differences.values())
+    assert set(differences) - {"study_edit", "study_simulate"} == set(QUESTIONS) - {"reliability", "page"}
 
 
 @pytest.mark.parametrize(

@@ -320,7 +320,8 @@ def test_the_command_draws_and_writes(files: list[str], tmp_path: Path) -> None:
 def test_the_command_refuses_what_it_cannot_do(files: list[str], tmp_path: Path) -> None:
     assert "not known which team" in str(run("pilot", *files[:3]).exception)
     assert "nobody is left" in str(run("pilot", *files, "-k", "5").exception)
-    assert "choose one of" in str(run("pilot", *files, "--width", "0.1", "--difference", "0.1").exception)
+    two = run("pilot", *files, "--width", "0.1", "--difference", "0.1")
+    assert "`difference` has no effect with `width`" in str(two.exception)
     assert "which picture" in str(run("pilot", *files, "--plot", "x.gif").exception)
     blocked = tmp_path / "file"
     blocked.write_text("")

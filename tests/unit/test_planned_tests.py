@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+import by_flags
 import cranfield
 from cranfield import ScoreTable
 from cranfield.errors import RequestError
@@ -17,7 +18,7 @@ from cranfield.methods.contrasts.comparing import compare
 from cranfield.methods.contrasts.decisions import Drawing, by_max_t
 from cranfield.methods.contrasts.paired import Pairs
 from cranfield.methods.contrasts.pairs import all_pairs
-from cranfield.methods.design.cards import cards_from_grid, make_card, parse_gate
+from cranfield.methods.design.cards import parse_gate
 from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.power_functions import tost_power
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
@@ -161,7 +162,8 @@ def test_a_threshold_is_found_half_the_time_and_a_detectable_difference_more_oft
 
 
 def rows_of(**request: Any) -> list[dict[str, Any]]:
-    return [row for size in plan(Request(**request)) for row in size.to_dict()]
+    rows: list[dict[str, Any]] = by_flags.size(**request).to_dict()["rows"]
+    return rows
 
 
 def test_systems_with_a_difference_answer_for_all_pairs_first() -> None:
@@ -203,8 +205,8 @@ VALUES: dict[str, Any] = {
     "power": [0.9],
     "probability": [0.9],
     "true_difference": [0.01],
-    "sides": 1,
-    "paired": False,
+    "one_sided": True,
+    "unpaired": True,
     "test": "tukey",
     "assurance": 0.8,
     "small_pilot": True,
@@ -231,7 +233,7 @@ def _answer(request: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("goal", GOALS)
 def test_no_parameter_is_without_effect(goal: str) -> None:
     """Of all combinations of two parameters with a goal: each one that is answered changes the answer."""
-    changed = {"power": [0.8], "sides": 2, "paired": True, "small_pilot": False}
+    changed = {"power": [0.8], "one_sided": False, "unpaired": False, "small_pilot": False}
     for first, second in product(VALUES, VALUES):
         if first == second:
             continue
@@ -254,17 +256,17 @@ def test_no_parameter_is_without_effect(goal: str) -> None:
         ({"min_range": [0.1], "systems": [5], "sd": [0.1], "variance": [0.05]}, "`sd`"),
         ({"effect_size": [0.3], "variance": [0.05]}, "`variance`"),
         ({"effect_size": [0.3], "sd": [0.1]}, "`sd`"),
-        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "tukey", "sides": 1}, "`one_sided`"),
-        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "tukey", "paired": False}, "`unpaired`"),
+        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "tukey", "one_sided": True}, "`one_sided`"),
+        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "tukey", "unpaired": True}, "`unpaired`"),
         ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "t"}, "`systems`"),
-        ({"difference": [0.1], "sd": [0.1], "systems": [5], "sides": 1}, "`systems`"),
+        ({"difference": [0.1], "sd": [0.1], "systems": [5], "one_sided": True}, "`systems`"),
         ({"difference": [0.1], "sd": [0.1], "correlation": [0.5]}, "`correlation`"),
-        ({"difference": [0.1], "variance": [0.1], "correlation": [0.5], "paired": False}, "`correlation`"),
+        ({"difference": [0.1], "variance": [0.1], "correlation": [0.5], "unpaired": True}, "`correlation`"),
         ({"difference": [0.1], "sd": [0.1], "probability": [0.9]}, "`probability`"),
         ({"difference": [0.1], "sd": [0.1], "true_difference": [0.9]}, "`true_difference`"),
         ({"difference": [0.1], "sd": [0.1], "assurance": 0.9}, "`assurance`"),
         ({"difference": [0.1], "sd": [0.1], "small_pilot": True}, "`small_pilot`"),
-        ({"equivalence": [0.1], "sides": 1}, "`one_sided`"),
+        ({"equivalence": [0.1], "one_sided": True}, "`one_sided`"),
         ({"sensitivity": [0.1], "sd": [0.1], "power": [0.9]}, "`power`"),
         ({"sensitivity": [0.1], "variance": [0.05], "correlation": [0.5]}, "`correlation`"),
         ({"sensitivity": [0.1], "difference": [0.05], "sd": [0.1]}, "`sd`"),
@@ -272,7 +274,7 @@ def test_no_parameter_is_without_effect(goal: str) -> None:
 )
 def test_a_parameter_without_effect_is_named(given: dict[str, Any], name: str) -> None:
     with pytest.raises(RequestError) as caught:
-        plan(Request(**given))
+        by_flags.size(**given)
     assert name in f"{caught.value.what} {caught.value.fix}"
 
 
@@ -373,7 +375,7 @@ def test_sizing_for_an_expected_power_reaches_it_and_not_with_one_topic_less() -
 
 
 def test_the_card_of_a_family_has_the_family_and_the_pair() -> None:
-    card = make_card(topics=73, sd=0.15, systems=10, test="tukey")
+    card = cranfield.power(topics=73, sd=0.15, systems=10, test="tukey").cards[0]
     assert card.achieved_power == pytest.approx(0.373, abs=5e-4)
     assert card.pair_power == pytest.approx(0.8023, abs=5e-5)
     assert card.detectable_difference > card.significant_difference
@@ -384,7 +386,7 @@ def test_the_card_of_a_family_has_the_family_and_the_pair() -> None:
 
 
 def test_a_threshold_is_of_a_pair_of_average_variance_where_each_pair_has_its_own() -> None:
-    card = make_card(topics=40, sd=0.15, systems=10, test="max-t")
+    card = cranfield.power(topics=40, sd=0.15, systems=10, test="max-t").cards[0]
     assert "For a pair of average variance, an observed difference of about 0.0" in card.sentence()
     rows = [text for name, text in card_rows(card) if name.endswith("significant_difference")]
     assert rows == [
@@ -399,16 +401,16 @@ def test_a_threshold_is_of_a_pair_of_average_variance_where_each_pair_has_its_ow
         ({"topics": [50], "sd": [0.1], "correlation": [0.5]}, "`correlation`"),
         ({"topics": [50], "sd": [0.1], "variance": [0.05], "correlation": [0.5]}, "`correlation`"),
         ({"topics": [50], "sd": [0.1], "test": "tukey"}, "number of systems"),
-        ({"topics": [50], "sd": [0.1], "systems": [5], "test": "anova"}, "no test"),
+        ({"topics": [50], "sd": [0.1], "systems": [5], "test": "anova"}, "anova"),
     ],
 )
 def test_a_card_refuses_what_it_cannot_use(given: dict[str, Any], said: str) -> None:
     with pytest.raises(RequestError, match=said):
-        cards_from_grid(**given)
+        cranfield.power(**given)
 
 
 def test_a_card_of_a_variance_alone_is_two_cards_with_their_designs() -> None:
-    apart, shared = cards_from_grid(topics=[50], variance=[0.0401])
+    apart, shared = cranfield.power(topics=50, variance=0.0401).cards
     assert (apart.correlation, shared.correlation) == (0.0, TYPICAL_CORRELATION)
     assert (apart.design, shared.design) == ("systems share topics, scores uncorrelated", "systems share topics")
     assert round(shared.sd, 3) == 0.165

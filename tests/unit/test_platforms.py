@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cranfield.errors import InputError, RequestError, WriteError
-from cranfield.methods.sequential import Goal, create_study, open_study
+from cranfield.methods.sequential import StudyGoal, create_study, open_study
 from cranfield.methods.sequential import journal as study_journal
 from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults
@@ -63,7 +63,7 @@ def windows_locks(without_fcntl: None, monkeypatch: pytest.MonkeyPatch) -> Windo
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     path = tmp_path / "a.study"
-    create_study(path, Goal(difference=0.05, sd=0.1), system="a", baseline="b", measure="AP")
+    create_study(path, StudyGoal(difference=0.05, sd=0.1), system="a", baseline="b", measure="AP")
     return path
 
 

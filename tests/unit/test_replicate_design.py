@@ -362,7 +362,7 @@ def test_topics_and_variations_drawn_from_real_data_reach_the_power_of_the_plan(
     means = np.array([scores.mean() for scores in topics])
     inside = float(np.mean([scores.var() for scores in topics]))
     components = Components(between=float(means.var()), within=inside)
-    request = Request(difference=(0.04,), sides=2)
+    request = Request(difference=(0.04,))
     (plan,) = plan_replicates(request, "variations", components, items=[4])
     row = plan.to_dict()[0]
     rng = np.random.default_rng(5)

@@ -12,7 +12,7 @@ from scipy import stats
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.sequential import (
     PLANS,
-    Goal,
+    StudyGoal,
     all_pairs,
     bets_for,
     confidence_sequence,
@@ -127,7 +127,7 @@ def test_a_stopped_path_has_the_power_and_had_not_one_topic_before(differences: 
 
 def test_group_paths_stop_at_the_first_look_whose_level_is_met(differences: Array) -> None:
     population = Population.of(differences)
-    design = group_design(Goal(difference=0.06, sd=float(population.sd[0]), plan="group-sequential"))
+    design = group_design(StudyGoal(difference=0.06, sd=float(population.sd[0]), plan="group-sequential"))
     critical, ends = look_table([design])
     paths = t_rule_paths(population, critical, ends, shift=0.06, repeats=40, seed=5)
     moved = differences - differences.mean() + 0.06
@@ -142,7 +142,7 @@ def test_group_paths_stop_at_the_first_look_whose_level_is_met(differences: Arra
 
 
 def test_betting_paths_stop_when_the_confidence_sequence_leaves_out_zero(differences: Array) -> None:
-    population, goal = Population.of(differences), Goal(difference=0.06, sd=0.12, plan="anytime")
+    population, goal = Population.of(differences), StudyGoal(difference=0.06, sd=0.12, plan="anytime")
     shift = np.array([0.06])
     paths = betting_paths(
         population, [bets_for(goal)], np.array([300]), alpha=0.05, lowest=-1, highest=1, shift=shift, repeats=20, seed=2
@@ -260,7 +260,7 @@ def test_normal_differences_keep_alpha_in_group_sequential_plans_even_with_few_t
 
 
 def test_repeated_confidence_intervals_cover_together_wherever_a_study_stops() -> None:
-    goal = Goal(difference=0.06, sd=0.12, plan="group-sequential", spending="pocock", looks=even_looks(3))
+    goal = StudyGoal(difference=0.06, sd=0.12, plan="group-sequential", spending="pocock", looks=even_looks(3))
     design, truth, studies = group_design(goal), 0.05, 3000
     drawn = np.random.default_rng(5).normal(truth, 0.12, (studies, int(design.topics[-1])))
     looks = list(zip(design.topics.tolist(), design.levels.tolist(), strict=True))
@@ -309,7 +309,7 @@ def two_topics() -> Array:
 )
 def test_the_confidence_sequence_covers_over_100_000_paths_whatever_the_distribution(population: Array) -> None:
     found = Population.of(population)
-    bets = [bets_for(Goal(difference=0.04, sd=0.12))]
+    bets = [bets_for(StudyGoal(difference=0.04, sd=0.12))]
     paths = betting_paths(found, bets, np.array([500]), alpha=0.05, lowest=-1, highest=1, repeats=100_000, seed=1)
     assert paths.significant.mean() <= 0.05
 
@@ -356,7 +356,7 @@ def test_differences_that_cannot_be_sampled_are_refused(rows: list[float]) -> No
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_every_plan_says_what_it_promises_and_takes(plan: str) -> None:
-    found = prospect(Goal(difference=0.04, sd=0.12, plan=plan))
+    found = prospect(StudyGoal(difference=0.04, sd=0.12, plan=plan))
     assert found.guarantee
     assert 1 <= found.first <= found.expected * 1.01
     assert found.most is None or found.expected <= found.most
@@ -364,13 +364,13 @@ def test_every_plan_says_what_it_promises_and_takes(plan: str) -> None:
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_goals_that_take_a_million_topics_are_answered(plan: str) -> None:
-    found = prospect(Goal(difference=0.0004, sd=0.15, plan=plan))
+    found = prospect(StudyGoal(difference=0.0004, sd=0.15, plan=plan))
     assert 5e5 < found.expected < 3e6
 
 
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
 def test_enough_topics_for_the_confidence_sequence_give_the_power(power: float) -> None:
-    goal = Goal(difference=0.05, sd=0.1, plan="anytime", power=power)
+    goal = StudyGoal(difference=0.05, sd=0.1, plan="anytime", power=power)
     enough = prospect(goal).enough
     assert enough is not None
     normal = np.random.default_rng(7).normal(0.05, 0.1, (1, 20_000))
@@ -388,13 +388,13 @@ def test_expected_topics_are_those_of_normal_differences(plan: str, way: str) ->
     normal = 0.12 * ndtri((np.arange(3000) + 0.5) / 3000)
     sd = float(normal.std())
     found = simulate(normal, difference=0.04, sd=sd, plans=[way], repeats=20_000).outcomes[0]
-    assert prospect(Goal(difference=0.04, sd=sd, plan=plan)).expected == pytest.approx(found.topics, rel=0.05)
+    assert prospect(StudyGoal(difference=0.04, sd=sd, plan=plan)).expected == pytest.approx(found.topics, rel=0.05)
 
 
 def test_group_design_has_the_power_and_one_topic_less_a_look_does_not() -> None:
     for spending in ("obrien-fleming", "pocock"):
         design = group_design(
-            Goal(difference=0.033, sd=0.15, plan="group-sequential", spending=spending, looks=even_looks(5))
+            StudyGoal(difference=0.033, sd=0.15, plan="group-sequential", spending=spending, looks=even_looks(5))
         )
         assert design.power(0.033, 0.15) >= 0.8
         assert design.power(0.033, 0.16) < 0.8
@@ -404,7 +404,7 @@ def test_group_design_has_the_power_and_one_topic_less_a_look_does_not() -> None
 
 def test_more_looks_than_topics_are_refused() -> None:
     with pytest.raises(RequestError, match="too early or too close"):
-        group_design(Goal(difference=0.1, sd=0.1, plan="group-sequential", looks=even_looks(9)))
+        group_design(StudyGoal(difference=0.1, sd=0.1, plan="group-sequential", looks=even_looks(9)))
 
 
 @pytest.mark.parametrize(
@@ -427,12 +427,12 @@ def test_more_looks_than_topics_are_refused() -> None:
 )
 def test_goals_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(RequestError):
-        Goal(**{"difference": 0.03, "sd": 0.1, **options})
+        StudyGoal(**{"difference": 0.03, "sd": 0.1, **options})
 
 
 def test_a_goal_survives_being_written_down() -> None:
-    goal = Goal(difference=0.03, sd=0.1, plan="group-sequential", looks=even_looks(3), spending="pocock")
-    assert Goal.from_dict(goal.to_dict()) == goal
+    goal = StudyGoal(difference=0.03, sd=0.1, plan="group-sequential", looks=even_looks(3), spending="pocock")
+    assert StudyGoal.from_dict(goal.to_dict()) == goal
 
 
 # --- boundaries
@@ -604,9 +604,9 @@ def test_t_squares_are_those_of_t() -> None:
 
 
 def test_differences_that_are_not_detectable_are_refused_and_merely_large_numbers_are_not() -> None:
-    assert prospect(Goal(difference=1e-4, sd=3.0, plan="fixed")).enough == 7_063_974_461  # (2.8016 · sd / δ)²
-    tiny = prospect(Goal(difference=1e-4, sd=3.0, plan="anytime"))
+    assert prospect(StudyGoal(difference=1e-4, sd=3.0, plan="fixed")).enough == 7_063_974_461  # (2.8016 · sd / δ)²
+    tiny = prospect(StudyGoal(difference=1e-4, sd=3.0, plan="anytime"))
     assert tiny.enough is None or tiny.enough >= tiny.expected
     for plan in ("fixed", "iterative", "hybrid", "group-sequential"):
         with pytest.raises(RequestError, match="is not detectable at an sd"):
-            prospect(Goal(difference=1e-5, sd=999.0, plan=plan))
+            prospect(StudyGoal(difference=1e-5, sd=999.0, plan=plan))

@@ -14,8 +14,8 @@ from scipy import stats
 import cranfield as cf
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.sequential import (
-    Goal,
     Study,
+    StudyGoal,
     TooEarlyError,
     bets_for,
     confidence_sequence,
@@ -51,7 +51,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def begun(path: Path, **options: Any) -> Study:
-    return create_study(path, Goal(**{"difference": 0.04, "sd": 0.1, **options}))
+    return create_study(path, StudyGoal(**{"difference": 0.04, "sd": 0.1, **options}))
 
 
 # --- fixed
@@ -167,7 +167,7 @@ def test_a_test_is_recorded_once_and_shown_again(path: Path, drawn: Array) -> No
 
 
 def test_looks_spend_what_was_planned_at_the_topics_really_there(path: Path, drawn: Array) -> None:
-    goal = Goal(difference=0.02, sd=0.12, plan="group-sequential", looks=even_looks(4))
+    goal = StudyGoal(difference=0.02, sd=0.12, plan="group-sequential", looks=even_looks(4))
     design = group_design(goal)
     study = create_study(path, goal)
     first, second = int(design.topics[0]) + 3, int(design.topics[1]) + 1  # a little late
@@ -192,7 +192,7 @@ def test_looks_spend_what_was_planned_at_the_topics_really_there(path: Path, dra
 
 
 def test_a_significant_look_ends_a_group_sequential_study(path: Path, drawn: Array) -> None:
-    goal = Goal(difference=0.04, sd=0.12, plan="group-sequential")
+    goal = StudyGoal(difference=0.04, sd=0.12, plan="group-sequential")
     study = create_study(path, goal)
     n = int(group_design(goal).topics[0])
     study.add(table_of(drawn[:n] + 0.3))
@@ -217,7 +217,7 @@ def test_the_power_of_a_plan_is_not_called_that_of_the_topics_so_far(
 
 
 def test_topics_beyond_the_last_look_spend_all_that_is_left(path: Path, drawn: Array) -> None:
-    goal = Goal(difference=0.04, sd=0.1, plan="group-sequential", looks=(0.5, 1.0))
+    goal = StudyGoal(difference=0.04, sd=0.1, plan="group-sequential", looks=(0.5, 1.0))
     most = int(group_design(goal).topics[-1])
     study = create_study(path, goal)
     study.add(table_of((drawn - drawn.mean())[: most + 20]))
@@ -230,7 +230,7 @@ def test_topics_beyond_the_last_look_spend_all_that_is_left(path: Path, drawn: A
 
 
 def test_an_anytime_study_may_be_looked_at_whenever(path: Path, drawn: Array) -> None:
-    goal = Goal(difference=0.05, sd=0.12, plan="anytime")
+    goal = StudyGoal(difference=0.05, sd=0.12, plan="anytime")
     study = create_study(path, goal)
     with pytest.raises(TooEarlyError):
         study.test()
@@ -285,11 +285,11 @@ def test_a_study_keeps_to_its_systems_and_its_measure(path: Path, drawn: Array) 
 
 
 def test_named_systems_decide_the_sign(path: Path, drawn: Array) -> None:
-    study = create_study(path, Goal(difference=0.04, sd=0.1, plan="anytime"), system="old", baseline="new")
+    study = create_study(path, StudyGoal(difference=0.04, sd=0.1, plan="anytime"), system="old", baseline="new")
     study.add(table_of(drawn[:30]))
     assert study.test().difference == pytest.approx(-drawn[:30].mean())
     with pytest.raises(RequestError, match="a pair has two systems"):
-        create_study(path.with_name("x"), Goal(difference=0.04, sd=0.1), system="old")
+        create_study(path.with_name("x"), StudyGoal(difference=0.04, sd=0.1), system="old")
 
 
 def test_missing_scores_are_refused(path: Path, drawn: Array) -> None:
@@ -309,7 +309,7 @@ def test_the_topics_of_a_trial_are_not_topics_of_the_study(path: Path, drawn: Ar
     assert found.sd == pytest.approx(drawn[:30].std(ddof=1))
     assert estimate_sd(trial=trial, cautious=True).sd > found.sd * 1.1
     study = create_study(
-        path, Goal(difference=0.04, sd=found.sd, sd_from=found.source), trial_topics=found.trial_topics
+        path, StudyGoal(difference=0.04, sd=found.sd, sd_from=found.source), trial_topics=found.trial_topics
     )
     with pytest.raises(InputError, match="topic 305 was in the trial"):
         study.add(table_of(drawn[:3], 305))

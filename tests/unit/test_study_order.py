@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.sequential import Goal, Study, create_study, draw_order, open_study, read_topics
+from cranfield.methods.sequential import Study, StudyGoal, create_study, draw_order, open_study, read_topics
 from cranfield.rendering.study_document import paragraph
 from cranfield.scores import ScoreTable
 
@@ -30,7 +30,7 @@ def table_of(topics: tuple[str, ...]) -> ScoreTable:
 
 
 def begun(path: Path, plan: str = "anytime", **options: Any) -> Study:
-    return create_study(path, Goal(difference=0.1, sd=0.25, plan=plan), topics=TOPICS, **options)
+    return create_study(path, StudyGoal(difference=0.1, sd=0.25, plan=plan), topics=TOPICS, **options)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_topics_of_one_addition_are_put_into_the_order_drawn(path: Path) -> None
     study.add(table_of(TOPICS))
     assert tuple(study.progress().topics) == study.progress().order.candidates
     assert study.test().verdict == "not significant"
-    unordered = create_study(path.with_name("sorted.study"), Goal(difference=0.1, sd=0.25, plan="anytime"))
+    unordered = create_study(path.with_name("sorted.study"), StudyGoal(difference=0.1, sd=0.25, plan="anytime"))
     unordered.add(table_of(TOPICS))
     assert unordered.test().verdict == "no claim"
 
@@ -106,7 +106,7 @@ def test_the_report_says_which_order_it_rests_on(path: Path) -> None:
     study = begun(path, seed=3)
     study.add(table_of(TOPICS[:1]))
     assert "drawn at random from 120 candidates before the first was judged (seed 3)" in paragraph(study.test())
-    other = create_study(path.with_name("other.study"), Goal(difference=0.1, sd=0.25, plan="anytime"))
+    other = create_study(path.with_name("other.study"), StudyGoal(difference=0.1, sd=0.25, plan="anytime"))
     other.add(table_of(TOPICS[:10]))
     assert "Topics are assumed to have been added in random order" in paragraph(other.test())
     assert other.test().to_dict()["order"] == "assumed random"
@@ -121,9 +121,9 @@ def test_topics_of_a_trial_are_left_out_of_the_order(path: Path) -> None:
 
 def test_lists_that_make_no_order_are_refused(path: Path, tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="topic 301 is a candidate twice"):
-        create_study(path, Goal(difference=0.1, sd=0.2), topics=["301", "302", "301"])
+        create_study(path, StudyGoal(difference=0.1, sd=0.2), topics=["301", "302", "301"])
     with pytest.raises(RequestError, match="two candidate topics or more"):
-        create_study(path, Goal(difference=0.1, sd=0.2), topics=["301"])
+        create_study(path, StudyGoal(difference=0.1, sd=0.2), topics=["301"])
     assert not path.exists()
     (tmp_path / "none.txt").write_text("# nothing\n\n")
     with pytest.raises(InputError, match="has no topics"):

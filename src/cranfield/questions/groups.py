@@ -230,7 +230,7 @@ class Goal(Group):
             lt=1,
             metavar="P",
             requires=("scores",),
-            excludes=(*OF_JUDGE, *OF_REPLICATES),
+            excludes=("power", *OF_JUDGE, *OF_REPLICATES),
         ),
     ] = None
     method: Annotated[
@@ -267,7 +267,8 @@ class Family(Group):
             label="Models",
             metavar="NAME",
             flag="model",
-            requires=("scores", "design"),
+            requires=("scores",),
+            excludes=("design",),
         ),
     ] = None
 
@@ -287,7 +288,7 @@ class Judge(Group):
             label="Correlation r of human and model differences",
             metavar="R",
             flag="judge_correlation",
-            excludes=OF_REPLICATES,
+            excludes=("design", *OF_REPLICATES),
         ),
     ] = None
     human_cost: Annotated[
@@ -758,10 +759,12 @@ OneGoal = Annotated[
         "width",
         "method",
         min_range=changed(
-            Goal, "min_range", float | None, default="0.15, unless another goal is given", label="Range", **ONE_GOAL
+            Goal, "min_range", float | None, label="Range", **{**ONE_GOAL, "excludes": ("pairs", "reuse", "width")}
         ),
         width=changed(Goal, "width", float | None, label="or: width", **ONE_GOAL),
-        method=changed(Goal, "method", Literal["blocked", "exact", "sakai"], help=RANGE_METHODS, titles={}),
+        method=changed(
+            Goal, "method", Literal["blocked", "exact", "sakai"], help=RANGE_METHODS, titles={}, requires=("min_range",)
+        ),
         usual={"method": "blocked"},
     ),
 ]

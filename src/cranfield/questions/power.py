@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cranfield.errors import NoEffectError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cranfield.errors import Caution
     from cranfield.methods.design.cards import Card, Gate
     from cranfield.methods.design.cheapest import Costs
+    from cranfield.methods.design.request import Request
     from cranfield.scores import ScoreTable
 
 
@@ -170,28 +171,27 @@ def power(
         goal_cautions,
         parse_gate,
     )
+    from cranfield.methods.design.request import Request
 
     demand = None if gate is None else parse_gate(gate)
     given: dict[str, Any] = {"difference": difference, "alpha": alpha or [0.05], "power": power or [0.8]}
     model, parts, read = groups.Judge.of(judge), groups.Spread.of(spread), groups.Source.of(source)
-    estimate, small_pilot = parts.estimate, parts.small_pilot
     budget = groups.Cost.of(cost).budget
-    counts = topics if budget is None else _people_alone(model, budget)
-    design: dict[str, Any] = {"topics": counts, "systems": systems, "test": test}
-    design |= {"variance": variance, "correlation": correlation, "sd": sd}
+    counts: Any = topics if budget is None else _people_alone(model, budget)
+    numbers: dict[str, Any] = {"systems": systems, "variance": variance, "correlation": correlation, "sd": sd}
+    asked = Request(**numbers, **given, test=test, estimate=parts.estimate, small_pilot=parts.small_pilot)
     if scores is None:
-        cards, variances = cards_from_grid(**design, **given), None
+        cards, variances = cards_from_grid(asked, counts), None
         warnings: tuple[Any, ...] = goal_cautions(cards, None)
     else:
         tables = sources.load_tables(scores, qrels=qrels, measure=measure, **read.of_tables, uses_roles=True)
-        variances, warnings = tables.variances, (*tables.warnings, *sources.averaged(read.columns))
-        options: dict[str, Any] = {"estimate": estimate, "small_pilot": small_pilot}
-        cards = cards_from_pilot(variances, **design, **given, **options, scales=tables.scales)
-        warnings = (*warnings, *goal_cautions(cards, tables.scales))
+        variances = tables.variances
+        cards = cards_from_pilot(asked, variances, scales=tables.scales, topics=counts)
+        warnings = (*tables.warnings, *sources.averaged(read.columns), *goal_cautions(cards, tables.scales))
         if any(table.has_roles for table in tables.by_name.values()):
-            _check_clusters(judge_correlation=model.correlation, estimate=estimate)
-            asked = {**given, "difference": sorted({card.difference for card in cards})}
-            cards, few = _cluster_cards(tables.only, test=test, topics=topics, systems=systems, **asked)
+            _check_clusters(judge_correlation=model.correlation, estimate=parts.estimate)
+            goal = sorted({card.difference for card in cards})
+            cards, few = _cluster_cards(tables.only, replace(asked, difference=goal), counts)
             warnings = (*warnings, *few)
         elif len(tables.by_name) == 1:
             cards = [_as_compared(card, tables.only) for card in cards]
@@ -222,7 +222,7 @@ def _check_clusters(**given: Any) -> None:
             raise NoEffectError(what, parameter=name, fix=f"Leave out `{name}`.")
 
 
-def _cluster_cards(table: ScoreTable, **asked: Any) -> tuple[list[Card], tuple[Caution, ...]]:
+def _cluster_cards(table: ScoreTable, request: Request, topics: Any) -> tuple[list[Card], tuple[Caution, ...]]:
     """Cards of every measure, for topics in clusters or strata, or with weights; and what to read them with."""
     import numpy as np
 
@@ -230,8 +230,10 @@ def _cluster_cards(table: ScoreTable, **asked: Any) -> tuple[list[Card], tuple[C
     from cranfield.methods.design.cards import cluster_cards
 
     found = {measure: mean_variance(table, measure) for measure in table.measures}
-    cards = [card for measure, each in found.items() for card in cluster_cards(each, measure=measure, **asked)]
-    return [*cards], tuple(few_clusters(np.array([each.df for each in found.values()])))
+    cards = [
+        card for measure, each in found.items() for card in cluster_cards(request, each, measure=measure, topics=topics)
+    ]
+    return cards, tuple(few_clusters(np.array([each.df for each in found.values()])))
 
 
 def _people_alone(model: groups.Judge, budget: float) -> list[int]:

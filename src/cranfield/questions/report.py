@@ -356,17 +356,17 @@ def _size_curve(about: ReportInput, moved: str, values: Sequence[float]) -> list
 def _cards(about: ReportInput) -> dict[str, Any]:
     """The power card of the topics there are, and of other numbers of topics."""
     from cranfield.methods.design.cards import cards_from_pilot
+    from cranfield.methods.design.request import Request
 
-    asked: dict[str, Any] = {
-        "systems": [float(about.systems)],
-        "difference": None if about.goal.difference is None else [about.goal.difference],
-        "scales": about.scales,
-        "alpha": [about.goal.alpha],
-        "power": [about.goal.power],
-    }
-    cards = cards_from_pilot(about.variances, **asked)
+    request = Request(
+        systems=[about.systems],
+        difference=None if about.goal.difference is None else [about.goal.difference],
+        alpha=[about.goal.alpha],
+        power=[about.goal.power],
+    )
+    cards = cards_from_pilot(request, about.variances, scales=about.scales)
     grid = _topic_grid(cards[0].topics)
-    curves = cards_from_pilot(about.variances, topics=grid, **asked)
+    curves = cards_from_pilot(request, about.variances, scales=about.scales, topics=grid)
     return {"cards": cards, "curves": curves, "powers": {card.measure: _power_curve(card, grid) for card in cards}}
 
 

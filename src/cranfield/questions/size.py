@@ -188,7 +188,7 @@ def size(
     aims, tested, model = groups.Goal.of(goal), groups.Family.of(family), groups.Judge.of(judge)
     several, parts = groups.Replicates.of(replicates), groups.Spread.of(spread)
     costs_of, read = groups.Cost.of(cost), groups.Source.of(source)
-    columns, judge_correlation, small_pilot = read.columns, cast("Any", model.correlation), parts.small_pilot
+    columns, judge_correlation = read.columns, cast("Any", model.correlation)
     with_replicates = {
         "replicates": several.structure,
         "items": several.items,
@@ -203,33 +203,23 @@ def size(
         "repeat_cost": costs_of.repeat,
         "budget": costs_of.budget,
     }
-    grids: dict[str, Any] = {
-        "systems": systems,
-        "min_range": aims.min_range,
+    numbers: dict[str, Any] = {
         "difference": difference,
-        "effect_size": aims.effect_size,
-        "equivalence": aims.equivalence,
-        "non_inferiority": aims.non_inferiority,
-        "true_difference": aims.true_difference,
-        "width": aims.width,
-        "probability": aims.probability,
-        "sensitivity": aims.sensitivity,
+        "sd": sd,
         "variance": variance,
         "correlation": correlation,
-        "sd": sd,
+        "systems": systems,
         "alpha": alpha,
         "power": power,
     }
     request = Request(
-        **grids,
-        assurance=aims.assurance,
-        sides=1 if tested.one_sided else 2,
-        paired=not tested.unpaired,
+        **numbers,
+        **vars(aims),
         test=test,
-        method=aims.method,
+        one_sided=tested.one_sided,
+        unpaired=tested.unpaired,
         estimate=parts.estimate,
-        small_pilot=small_pilot,
-        limit=aims.limit,
+        small_pilot=parts.small_pilot,
     )
     named = scores is not None and sources.names_replicates(columns)
     if named or any(value is not None for value in with_replicates.values()):

@@ -34,6 +34,7 @@ Difference = Annotated[
     float,
     Param("Smallest difference of interest.", label="Smallest difference of interest", ge=LEAST, le=MOST, metavar="D"),
 ]
+DefaultDifference = Annotated[float | None, about(Difference, default=shared.DEFAULT_GOAL)]
 Alpha = Annotated[float, about(shared.Alpha, ge=1e-6)]
 Power = Annotated[float, about(shared.Power, gt=None, ge=1e-6)]
 Sd = Annotated[
@@ -108,7 +109,7 @@ class StudyWidthResult(Result):
 )
 def study_plans(
     *,
-    difference: Difference,
+    difference: DefaultDifference = None,
     sd: Annotated[float, about(Sd)],
     alpha: Alpha = 0.05,
     power: Power = 0.8,
@@ -140,8 +141,9 @@ def study_plans(
 
     rules: Any = groups.Plan.of(plan)
     lowest, highest = bounds_from(rules.bounds)
+    goal = chosen_difference(difference)
     found = all_prospects(
-        difference,
+        goal,
         sd,
         alpha=alpha,
         power=power,
@@ -151,14 +153,23 @@ def study_plans(
         lowest=lowest,
         highest=highest,
     )
-    return StudyPlansResult(prospects=tuple(found))
+    return StudyPlansResult(prospects=tuple(found), inputs={"difference": goal})
+
+
+def chosen_difference(difference: float | None, tables: sources.Tables | None = None) -> float:
+    """The difference that was named, or that of the default goal on the scale of the scores."""
+    from cranfield.methods.design.goals import default_goal
+
+    if difference is not None:
+        return difference
+    return float(default_goal([] if tables is None else [*tables.scales.values()]).value)  # type: ignore[arg-type]
 
 
 @question("Past experience", examples=("cranfield study past earlier.csv --difference 0.033",), charts=("sds",))
 def study_past(
     scores: sources.Scores,
     *,
-    difference: Difference,
+    difference: DefaultDifference = None,
     qrels: sources.Qrels = None,
     measure: shared.Measure = None,
     alpha: Alpha = 0.05,
@@ -189,10 +200,11 @@ def study_past(
 
     tables = sources.load_tables(scores, qrels=qrels, measure=measure, **groups.Source.of(source).of_tables)
     tables.check_goals(difference=difference)
+    goal = chosen_difference(difference, tables)
     found = past_experience(
-        tables.only, difference=difference, measure=measure, alpha=alpha, power=power, percentile=percentile
+        tables.only, difference=goal, measure=measure, alpha=alpha, power=power, percentile=percentile
     )
-    return StudyPastResult(experience=found, warnings=tables.warnings)
+    return StudyPastResult(experience=found, inputs={"difference": goal}, warnings=tables.warnings)
 
 
 @question(
@@ -206,7 +218,7 @@ def study_past(
 def study_trial(
     scores: sources.PilotScores = None,
     *,
-    difference: Annotated[float | None, about(Difference, excludes=("scores",))] = None,
+    difference: Annotated[float | None, about(DefaultDifference, excludes=("scores",))] = None,
     sd: Annotated[
         Numbers,
         Param(
@@ -262,10 +274,12 @@ def study_trial(
     lists: dict[str, Any] = {"sd": sd, "sizes": trial_size}
     seed = groups.Resampling.of(resampling).seed
     if scores is None:
-        if difference is None or sd is None:
-            raise RequestError("the difference or the sd is missing", fix="Give `difference` and `sd`, or scores.")
-        plan = plan_trial(difference=difference, alpha=alpha, power=power, confidence=confidence, **lists)
-        return StudyTrialResult(plan=plan, warnings=check_scale("difference", [difference], lists["sd"], None))
+        if sd is None:
+            raise RequestError("the sd is missing", fix="Give `sd`, or scores.")
+        goal = chosen_difference(difference)
+        plan = plan_trial(difference=goal, alpha=alpha, power=power, confidence=confidence, **lists)
+        warnings = check_scale("difference", [goal], lists["sd"], None)
+        return StudyTrialResult(plan=plan, inputs={"difference": goal}, warnings=warnings)
     sizes = lists["sizes"] or [30]
     if len(sizes) > 1:
         raise RequestError("with scores, a trial has one size", fix="Give one number as `trial_size`.")

@@ -10,7 +10,17 @@ from cranfield.methods.names import PlanName
 from cranfield.questions import groups, sources
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions.parameters import Input, Param, Written, about, question
-from cranfield.questions.study import USUAL_PLAN, Alpha, Baseline, Difference, Power, Sd, System
+from cranfield.questions.study import (
+    USUAL_PLAN,
+    Alpha,
+    Baseline,
+    DefaultDifference,
+    Difference,
+    Power,
+    Sd,
+    System,
+    chosen_difference,
+)
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -94,7 +104,7 @@ class StudyLogResult(Result):
 def study_new(
     file: OwnFile,
     *,
-    difference: Difference,
+    difference: DefaultDifference = None,
     sd: Sd = None,
     past: Annotated[
         Any, Input("Earlier scores, to estimate the sd from all pairs of their systems.", metavar="SCORES")
@@ -168,7 +178,7 @@ def study_new(
     """
     from cranfield.methods.sequential.plans import prospect
     from cranfield.methods.sequential.study import create_study, estimate_sd
-    from cranfield.methods.sequential.study_goal import Goal, bounds_from, check_effect, looks_from, read_topics
+    from cranfield.methods.sequential.study_goal import StudyGoal, bounds_from, check_effect, looks_from, read_topics
 
     rules: Any = groups.Plan.of(plan)
     seed: int | None = groups.Resampling.of(resampling).seed
@@ -191,8 +201,8 @@ def study_new(
         cautious=cautious,
     )
     lowest, highest = bounds_from(rules.bounds)
-    goal = Goal(
-        difference=difference,
+    goal = StudyGoal(
+        difference=chosen_difference(difference, earlier or tried),
         sd=estimate.sd,
         sd_from=estimate.source,
         plan=rules.name,

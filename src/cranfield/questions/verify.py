@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cranfield.methods.judging.estimators import JudgedScores
     from cranfield.methods.judging.label_sets import JudgedPilot
     from cranfield.methods.verification import Verification
-    from cranfield.methods.verification.designs import Design, DesignRequest
+    from cranfield.methods.verification.designs import DesignRequest, PlannedDesign
     from cranfield.scores import ScoreTable
 
 VerifiedTestName = Literal[
@@ -36,6 +36,8 @@ VerifiedTestName = Literal[
     "bootstrap",
     "permutation",
 ]
+_GIVEN = ("scores", "design")
+"""What has a variance of its own."""
 FormulaName = Literal["exact", "sakai", "blocked", "t", "normal", "unpaired"]
 
 
@@ -78,12 +80,12 @@ def verify(
     ] = None,
     systems: shared.PlannedSystems = None,
     difference: shared.Differences = None,
-    variance: Annotated[Numbers, about(shared.Variance, default="the pilot's", alone="", excludes=())] = None,
-    sd: Annotated[Numbers, about(shared.Sds, default="the pilot's", alone="", excludes=())] = None,
+    variance: Annotated[Numbers, about(shared.Variance, default="the pilot's", alone="", excludes=_GIVEN)] = None,
+    sd: Annotated[Numbers, about(shared.Sds, default="the pilot's", alone="", excludes=_GIVEN)] = None,
     topics: Annotated[
         int | None, Param("Number of topics.", default="that of the formula", ge=2, le=1_000_000, metavar="N")
     ] = None,
-    alpha: shared.Alphas = None,
+    alpha: Annotated[Numbers, about(shared.Alphas, excludes=("design",))] = None,
     power: shared.Powers = None,
     test: Annotated[
         VerifiedTestName | None,
@@ -116,10 +118,19 @@ def verify(
                 default="t for a difference, blocked for a range",
                 alone="exact for a range",
                 titles={},
+                excludes=("design",),
             ),
         ),
     ] = None,
-    family: Annotated[groups.FamilyLike, groups.Fields(groups.Family, "one_sided", "models")] = None,
+    family: Annotated[
+        groups.FamilyLike,
+        groups.Fields(
+            groups.Family,
+            "one_sided",
+            "models",
+            one_sided=groups.changed(groups.Family, "one_sided", excludes=("design",)),
+        ),
+    ] = None,
     judge: groups.PlannedJudge = None,
     trials: Annotated[
         groups.TrialsLike, groups.Fields(groups.Trials, "collections", "tolerance", "confidence", "search")
@@ -159,40 +170,32 @@ def verify(
     (73, True)
     """
     from cranfield.methods.design.labels import label_costs
+    from cranfield.methods.design.request import Request
     from cranfield.methods.verification import verify as run
     from cranfield.methods.verification.designs import DesignRequest
 
-    grids: dict[str, Any] = {
-        "systems": systems,
-        "min_range": groups.Goal.of(goal).min_range,
-        "difference": difference,
-        "variance": variance,
-        "sd": sd,
-        "alpha": alpha,
-        "power": power,
-    }
     model, tested, drawn = groups.Judge.of(judge), groups.Family.of(family), groups.Resampling.of(resampling)
     several, like, read = groups.Trials.of(trials), groups.Population.of(population), groups.Source.of(source)
+    aims: Any = groups.Goal.of(goal)
+    numbers: dict[str, Any] = {"difference": difference, "sd": sd, "variance": variance, "systems": systems}
+    numbers |= {"alpha": alpha, "power": power, "min_range": aims.min_range, "method": aims.method}
     shards, seed, margins, dependence = read.shards, drawn.seed, like.margins, like.dependence
     told: dict[str, Any] = {"qrels": qrels, "measure": measure, **read.of_tables}
     labels = sources.load_judged_pilot(scores, model.labels, model.correlation, **told)
     judged = {} if labels is None else _judged_pilots(labels)
     rs = cast("Any", model.correlation) or [each.correlation.value for each in judged.values()] or None
     request = DesignRequest(
+        request=Request(**numbers, test=test, one_sided=tested.one_sided),
         design=design,
         judge_correlation=rs,
         costs=None
         if rs is None
         else label_costs(rs, human=model.human_cost, judge=model.cost, is_counted=model.topics is not None),
         judged_topics=model.topics,
-        grids={name: values for name, values in grids.items() if values is not None},
         topics=topics,
-        sides=1 if tested.one_sided else 2,
-        method=groups.Goal.of(goal).method,
-        test=test,
         models=tuple(name for each in tested.models or () for name in each.split(",")),
     )
-    todo: list[tuple[Design, ScoreTable | JudgedScores | None]]
+    todo: list[tuple[PlannedDesign, ScoreTable | JudgedScores | None]]
     if labels is None:
         pilots, warnings = _pilots(scores, **told, shards=shards, seed=seed)
         todo = [(each, pilot) for pilot in pilots for each in request.designs(pilot)]
@@ -222,17 +225,17 @@ def verify(
     if scores is not None and labels is None:
         resolved |= {"margins": margins or "auto", "dependence": dependence or "rows"}
     if scores is None:
-        warnings = (*warnings, *_odd_goals(grids))
+        warnings = (*warnings, *_odd_goals(numbers))
     return VerificationResult(verifications=found, inputs=resolved, warnings=warnings, seed=seed)
 
 
-def _odd_goals(grids: Mapping[str, Any]) -> Iterator[Caution]:
+def _odd_goals(numbers: Mapping[str, Any]) -> Iterator[Caution]:
     """The warnings about goals that are on another scale than the sd."""
     from cranfield.methods.design.goals import check_scale
 
-    sds = [*(grids["sd"] or ()), *((2 * each) ** 0.5 for each in grids["variance"] or ())]
+    sds = [*(numbers["sd"] or ()), *((2 * each) ** 0.5 for each in numbers["variance"] or ())]
     for kind in ("difference", "min_range"):
-        yield from check_scale(kind, grids[kind] or (), sds, None)
+        yield from check_scale(kind, numbers[kind] or (), sds, None)
 
 
 def _judged_pilots(labels: sources.LabelSets) -> dict[str, JudgedPilot]:

@@ -155,7 +155,7 @@ def _verification_view(result: VerificationResult) -> Document:
     left_out = sorted({name for each in found for name in each.left_out})
     if left_out:
         names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
-        answer += f" Left out, because their scores cannot have the means of the design: {names}."
+        answer += f" Left out, because their scores cannot have the means of the design: {names}.{_without_them(found)}"
     return Document(
         method="verify",
         inputs=result.inputs,
@@ -196,6 +196,13 @@ def sentence(found: Verification) -> str:
         f"{found.collections:,} collections of {found.world} give {found.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
         f"({estimator}{TITLES[design.test]}). {verdict}{_needed(found)}{_error(found)}{_monte_carlo_error(found)}"
     )
+
+
+def _without_them(found: Sequence[Verification]) -> str:
+    """The power that the formula gives for the variance of the systems that take part, where one is verified."""
+    if len(found) > 1 or math.isnan(found[0].own_power):
+        return ""
+    return f" For the variance of the others the formula gives {found[0].own_power:.2f}."
 
 
 def _needed(found: Verification) -> str:

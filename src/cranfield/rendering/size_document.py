@@ -424,7 +424,9 @@ def _pilot_request(result: SizeResult) -> Request:
     """The request of the first answer, with the variance that was estimated."""
     first = result.sizes[0]
     values: dict[str, Any] = {name: sorted(set(numbers.ravel().tolist())) for name, numbers in first.inputs.items()}
-    return Request(**values, method=first.method.name, sides=result.request.sides, paired=result.request.paired)
+    return Request(
+        **values, method=first.method.name, one_sided=result.request.one_sided, unpaired=result.request.unpaired
+    )
 
 
 def _caption(result: SizeResult) -> str:

@@ -55,7 +55,11 @@ def plans_document(result: StudyPlansResult) -> Document:
         [(each.plan, CATALOG[each.plan].rule, each.guarantee) for each in prospects],
     )
     cited = tuple(dict.fromkeys(("Webber2008", *(CATALOG[each.plan].citation for each in prospects))))
-    sentence = "Expected topics assume normal paired differences with the first estimate of the sd."
+    difference, power, alpha = (result.inputs[name] for name in ("difference", "power", "alpha"))
+    sentence = (
+        f"Topics to detect a difference of {difference:g} with power {power:g} at α = {alpha:g}; expected topics "
+        "assume normal paired differences with the first estimate of the sd."
+    )
     return Document(
         method="study plans", inputs=result.inputs, tables=[takes, words], rows=rows, answer=sentence, citations=cited
     )

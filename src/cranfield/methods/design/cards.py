@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from math import prod
 from typing import Any, Protocol
 
@@ -12,10 +11,10 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError, say_as_share
 from cranfield.methods.design.formulas import SHARED, Design
-from cranfield.methods.design.goals import DEFAULT_DIFFERENCE, Goal, Scale, check_scale, default_difference
+from cranfield.methods.design.goals import DEFAULT_DIFFERENCE, Goal, Scale, check_scale
 from cranfield.methods.design.inputs import broadcast, whole
-from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
-from cranfield.methods.design.request import TYPICAL_CORRELATION
+from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution, with_default_goal
+from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
 from cranfield.methods.design.solver import achieved, significant_difference, solve
 from cranfield.methods.design.spreads import Clustered, Judged, Sd, Spread
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_test
@@ -23,6 +22,7 @@ from cranfield.methods.variance import Variances
 from cranfield.methods.variance.estimates import MeanVariance
 from cranfield.stats.family import ALL_PAIRS_TEST
 from cranfield.stats.tails import t_critical
+from cranfield.types import Array
 
 MOST_CARDS = 1000
 NONE = float("nan")
@@ -142,6 +142,13 @@ class Card:
             spread=self.spread,
         )
 
+    def with_spread(self, spread: Spread, topics: int) -> Card:
+        """The card of the same goal where differences vary otherwise, with its own number of topics."""
+        design = replace(self.designs(topics=topics), spread=spread)
+        found = _detected(design, Goal("difference", self.difference, self.power), None)
+        numbers: dict[str, Any] = {name: float(value) for name, value in found.items()}
+        return replace(self, topics=topics, spread=spread, variance=NONE, correlation=NONE, **numbers)
+
     def decided_at(self, level: float) -> Card:
         """The same where a pair is significant at a level, two-sided, that is known."""
         reach = float(t_critical(level / 2, self.topics - 1)) * self.sd / self.topics**0.5
@@ -220,155 +227,143 @@ class Card:
         )
 
 
-def make_card(
-    *,
-    topics: int,
-    sd: float,
-    variance: float = NONE,
-    correlation: float = NONE,
-    systems: int = 2,
-    test: str | None = None,
-    difference: float = DEFAULT_DIFFERENCE,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    measure: str = "",
-    spread: Spread | None = None,
-    own: Spread | None = None,
-) -> Card:
-    """Return the card of ``topics`` topics; ``own`` is the spread of one system's scores.
+# --- the cards of a grid
 
-    The range of m systems is for shared topics, with the residual sd²/2.
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Known:
+    """What is known of the variation, one number for each that was given: σ², ρ and the sd of paired differences.
+
+    ``spread`` is that of paired differences, ``own`` that of one system's scores, where it is known.
     """
-    chosen = test or (ALL_PAIRS_TEST if systems > 2 else "t")
-    if chosen not in PLANNED_TEST_TITLES:
-        raise RequestError(f"there is no test «{chosen}»", fix=fix_for_test(chosen, PLANNED_TEST_TITLES))
-    spread, goal = spread or Sd(sd=sd), Goal("difference", difference, power)
-    own = own or (Sd(sd=variance**0.5) if variance == variance else None)
-    design = Design(topics=topics, systems=systems, test=chosen, alpha=alpha, spread=spread)
-    pair, tukey, means = (replace(design, test=name) for name in ("t", "tukey", "blocked"))
-    return Card(
-        measure=measure,
-        topics=topics,
-        systems=systems,
-        test=chosen,
-        variance=variance,
-        correlation=correlation,
-        sd=sd,
-        alpha=alpha,
-        power=power,
-        difference=difference,
-        achieved_power=float(achieved(design, goal)),
-        detectable_difference=float(solve(design, goal, "difference")),
-        significant_difference=float(significant_difference(design)),
-        tukey_power=float(achieved(tukey, goal)),
-        tukey_detectable_difference=float(solve(tukey, goal, "difference")),
-        tukey_significant_difference=float(significant_difference(tukey)),
-        pair_power=float(achieved(pair, goal)),
-        pair_detectable_difference=float(solve(pair, goal, "difference")),
-        detectable_range=float(solve(means, Goal("min_range", at_least=power), "min_range")),
-        width=float(achieved(pair, Goal("width", at_least=None))),
-        sensitivity=NONE if own is None else float(achieved(replace(pair, spread=own), Goal("sensitivity"))),
-        difference_sensitivity=float(achieved(pair, Goal("sensitivity"))),
-        spread=spread,
-    )
+
+    variance: Array
+    correlation: Array
+    sd: Array
+    spread: Spread
+    own: Spread | None
+
+    @classmethod
+    def of(cls, variance: Array, correlation: Array, sd: Array) -> _Known:
+        own = None if np.isnan(variance).any() else Sd(sd=np.sqrt(variance))
+        return cls(variance=variance, correlation=correlation, sd=sd, spread=Sd(sd=sd), own=own)
+
+    @classmethod
+    def of_clusters(cls, moments: MeanVariance) -> _Known:
+        known = {"df": moments.df, "pilot_topics": moments.topics}
+        variance, rho, sd = (np.array([each]) for each in (moments.within, NONE, moments.sd))
+        spread, own = (Clustered(variance=each, **known) for each in (moments.variance, moments.own))
+        return cls(variance=variance, correlation=rho, sd=sd, spread=spread, own=own)
 
 
-def cards_from_grid(
-    *,
-    topics: Values | None = None,
-    systems: Values | None = None,
-    variance: Values | None = None,
-    correlation: Values | None = None,
-    sd: Values | None = None,
-    difference: Values | None = None,
-    alpha: Values | None = None,
-    power: Values | None = None,
-    test: str | None = None,
-) -> list[Card]:
-    """Return a card for every combination of inputs; for a pair named in advance if ``systems`` is not given.
+def cards_from_grid(request: Request, topics: Values | None, known: _Known | None = None) -> list[Card]:
+    """A card for every combination of numbers of topics and of a request; for a pair named in advance without systems.
 
     With a ``variance`` only there are two cards, for uncorrelated scores and for a typical ``correlation``.
     """
     if topics is None:
         raise RequestError("the number of topics is missing", fix="Add `topics=50`, or give the collection's scores.")
-    if systems is None and test not in (None, "t"):
-        raise RequestError(f"the test {test} needs the number of systems", fix="Add `systems=10`, for instance.")
-    spreads = _spreads(variance, correlation, sd)
-    axes = (topics, systems or (2,), spreads, difference or (DEFAULT_DIFFERENCE,), alpha or (0.05,), power or (0.8,))
-    if (count := prod(map(len, axes))) > MOST_CARDS:
+    if request.systems is None and request.test not in (None, "t"):
+        raise RequestError(
+            f"the test {request.test} needs the number of systems", fix="Add `systems=10`, for instance."
+        )
+    if request.test not in (None, *PLANNED_TEST_TITLES):
+        raise RequestError(
+            f"there is no test «{request.test}»", fix=fix_for_test(str(request.test), PLANNED_TEST_TITLES)
+        )
+    known = known or _known(request)
+    axes: dict[str, Any] = {
+        "topics": [whole(n, "topics") for n in topics],
+        "systems": [whole(m, "systems") for m in request.systems or (2,)],
+        "place": range(len(known.sd)),
+        "difference": request.difference or (DEFAULT_DIFFERENCE,),
+        **{name: request.values(name) for name in ("alpha", "power")},
+    }
+    if (count := prod(map(len, axes.values()))) > MOST_CARDS:
         raise RequestError(
             f"the grid has {count:,} designs, and the power of {MOST_CARDS:,} at most is shown",
             fix="Give fewer values.",
         )
-    names = ("difference", "alpha", "power")
+    return _cards(dict(zip(axes, _combined(*axes.values()), strict=True)), known, request.test)
+
+
+def _known(request: Request) -> _Known:
+    if request.variance is None and request.sd is None:
+        raise RequestError("the variance is missing", fix="Add `variance` or `sd`, or give scores to estimate it from.")
+    for name in ("variance", "sd", "correlation"):
+        if getattr(request, name) is not None:
+            broadcast({name: getattr(request, name)})
+    if request.sd is not None:
+        variance, sd = _combined(request.variance or (NONE,), request.sd)
+        return _Known.of(variance, np.full(len(sd), NONE), sd)
+    variance, rho = _combined(request.variance or (), request.correlation or (0.0, TYPICAL_CORRELATION))
+    return _Known.of(variance, rho, np.sqrt(2 * variance * (1 - rho)))
+
+
+def _combined(*lists: Any) -> list[Array]:
+    """All combinations of the values of lists, one array for each list."""
+    return [each.ravel() for each in np.meshgrid(*map(np.asarray, lists), indexing="ij")]
+
+
+_GRID = ("topics", "systems", "alpha", "difference", "power")
+
+
+def _cards(grid: Mapping[str, Array], known: _Known, test: str | None) -> list[Card]:
+    """The cards of all cells; unless a test is named, Holm's, which for two systems is that of a pair."""
+    place, is_pair = grid["place"], (grid["systems"] == 2) & (test is None)
+    spread, own = known.spread.at(place), None if known.own is None else known.own.at(place)
+    topics, systems, alpha, difference, power = (grid[name] for name in _GRID)
+    design = Design(topics=topics, systems=systems, test=test or ALL_PAIRS_TEST, alpha=alpha, spread=spread)
+    columns = {name: grid[name] for name in _GRID} | {"test": np.where(is_pair, "t", design.test)}
+    columns |= {name: getattr(known, name)[place] for name in ("variance", "correlation", "sd")}
+    columns |= _detected(design, Goal("difference", difference, power), own)
+    rows = zip(*(each.tolist() for each in columns.values()), strict=True)
     return [
-        make_card(
-            topics=whole(n, "topics"),
-            systems=whole(m, "systems"),
-            test=test,
-            **_named(("variance", "correlation", "sd", *names), (*spread, *rest)),
-        )
-        for n, m, spread, *rest in product(*axes)
+        Card(measure="", spread=spread.at(np.asarray(cell)), **dict(zip(columns, row, strict=True)))
+        for cell, row in enumerate(rows)
     ]
 
 
-def _named(names: Sequence[str], values: Sequence[float]) -> dict[str, Any]:
-    return dict(zip(names, values, strict=True))
-
-
-def _spreads(
-    variance: Values | None, correlation: Values | None, sd: Values | None
-) -> list[tuple[float, float, float]]:
-    """Return σ², ρ and the sd of paired differences; nan if unknown."""
-    if variance is None and sd is None:
-        raise RequestError("the variance is missing", fix="Add `variance` or `sd`, or give scores to estimate it from.")
-    if correlation is not None and (variance is None or sd is not None):
-        raise RequestError("`correlation` goes with `variance` and without `sd`", fix="Leave one of them out.")
-    for name, values in (("variance", variance), ("sd", sd), ("correlation", correlation)):
-        if values is not None:
-            broadcast({name: values})
-    if sd is not None:
-        return [(one, NONE, each) for one, each in product(variance or (NONE,), sd)]
-    shared = correlation or (0.0, TYPICAL_CORRELATION)
-    return [(each, rho, (2 * each * (1 - rho)) ** 0.5) for each, rho in product(variance or (), shared)]
+def _detected(design: Design, goal: Goal, own: Spread | None) -> dict[str, Array]:
+    """What designs detect: under their test, by Tukey's, and of a pair; the range is for shared topics, with sd²/2."""
+    pair, tukey, means = (replace(design, test=name) for name in ("t", "tukey", "blocked"))
+    found = {
+        f"{mark}{name}": values
+        for mark, each in (("", design), ("tukey_", tukey), ("pair_", pair))
+        for name, values in (
+            ("power", achieved(each, goal)),
+            ("detectable_difference", solve(each, goal, "difference")),
+            ("significant_difference", significant_difference(each)),
+        )
+    }
+    found["achieved_power"] = found.pop("power")
+    found.pop("pair_significant_difference")
+    nothing = np.full(np.shape(design.topics), NONE)
+    return found | {
+        "detectable_range": solve(means, Goal("min_range", at_least=goal.at_least), "min_range"),
+        "width": achieved(pair, Goal("width", at_least=None)),
+        "sensitivity": nothing if own is None else achieved(replace(pair, spread=own), Goal("sensitivity")),
+        "difference_sensitivity": achieved(pair, Goal("sensitivity")),
+    }
 
 
 def cards_from_pilot(
-    variances: Variances,
-    *,
-    scales: Mapping[str, Scale] | None = None,
-    estimate: str | None = None,
-    topics: Values | None = None,
-    systems: Values | None = None,
-    variance: Values | None = None,
-    correlation: Values | None = None,
-    sd: Values | None = None,
-    difference: Values | None = None,
-    small_pilot: bool = False,
-    **options: Any,
+    request: Request, variances: Variances, *, scales: Mapping[str, Scale] | None = None, topics: Values | None = None
 ) -> list[Card]:
     """Return cards for every measure, by default for the topics and systems of the pilot."""
-    if variance is not None or sd is not None or correlation is not None:
-        raise RequestError(
-            "the variance comes from the scores", fix="Leave out `variance`, `sd` and `correlation`, or the scores."
-        )
     cards: list[Card] = []
     for measure in dict.fromkeys(each.measure for each in variances.estimates):
-        chosen = variances.get(estimate or "residual", measure=measure)
+        chosen = variances.get(request.estimate or "residual", measure=measure)
         within = variances.get("within", measure=measure)
         if chosen.difference_variance <= 1e-18 * within.variance:  # which is rounding
             what = f"the differences of {measure} do not vary over topics, so that no power can be computed"
             raise RequestError(what, fix="Check that the scores are those of different systems.")
-        check_pilot(chosen.topics, insisted=small_pilot)
-        mine = cards_from_grid(
-            topics=topics or [chosen.topics],
-            systems=systems or [chosen.systems],
-            variance=[within.variance],
-            sd=[chosen.difference_variance**0.5],
-            difference=difference or [default_difference((scales or {}).get(measure, Scale()))],
-            **options,
-        )
-        cards += [replace(card, measure=measure) for card in mine]
+        check_pilot(chosen.topics, insisted=request.small_pilot)
+        own = with_default_goal(request, {measure: (scales or {}).get(measure, Scale())})
+        own = replace(own, systems=own.systems or [chosen.systems])
+        sds = np.array([chosen.difference_variance**0.5])
+        known = _Known.of(np.array([within.variance]), np.full(1, NONE), sds)
+        cards += [replace(card, measure=measure) for card in cards_from_grid(own, topics or [chosen.topics], known)]
     return cards
 
 
@@ -393,54 +388,24 @@ def goal_cautions(cards: Sequence[Card], scales: Mapping[str, Scale] | None) -> 
 # --- topics in clusters or strata, or with weights
 
 
-def cluster_cards(
-    moments: MeanVariance,
-    *,
-    measure: str,
-    topics: Values | None = None,
-    systems: Values | None = None,
-    difference: Values,
-    alpha: Values,
-    power: Values,
-    test: str | None = None,
-) -> list[Card]:
+def cluster_cards(request: Request, moments: MeanVariance, *, measure: str, topics: Values | None = None) -> list[Card]:
     """A card for every combination; other numbers of topics are in clusters of the same sizes."""
-    names = ("difference", "alpha", "power")
-    return [
-        _cluster_card(
-            moments,
-            whole(n, "topics"),
-            measure=measure,
-            systems=whole(m, "systems"),
-            test=test or ("holm" if m > 2 else "t"),
-            **_named(names, rest),
-        )
-        for n, m, *rest in product(topics or (moments.topics,), systems or (moments.systems,), difference, alpha, power)
-    ]
+    known = _Known.of_clusters(moments)
+    known.spread.check_test(request.test or ALL_PAIRS_TEST)
+    request = replace(request, systems=request.systems or [moments.systems])
+    cards = cards_from_grid(request, topics or [moments.topics], known)
+    return [_in_clusters(replace(card, measure=measure), moments) for card in cards]
 
 
-def _cluster_card(moments: MeanVariance, topics: int, **asked: Any) -> Card:
-    known = {"df": moments.df, "pilot_topics": moments.topics}
-    spread = Clustered(variance=moments.variance, **known)
-    spread.check_test(asked["test"])
-    card = make_card(
-        topics=topics,
-        sd=moments.sd,
-        variance=moments.within,
-        spread=spread,
-        own=Clustered(variance=moments.own, **known),
-        **asked,
-    )
-    none: dict[str, Any] = {
-        name: NONE for name in vars(card) if name.startswith("tukey_")
-    }  # nobody compares them by Tukey's test
+def _in_clusters(card: Card, moments: MeanVariance) -> Card:
+    no_tukey: dict[str, Any] = {name: NONE for name in vars(card) if name.startswith("tukey_")}
     effect, clusters = moments.design_effect, moments.clusters
     return replace(
         card,
-        **none,
-        clusters=None if clusters is None else clusters * topics / moments.topics,
+        **no_tukey,
+        clusters=None if clusters is None else clusters * card.topics / moments.topics,
         design_effect=effect,
-        effective_topics=topics / effect if effect > 0 else NONE,
+        effective_topics=card.topics / effect if effect > 0 else NONE,
     )
 
 

@@ -115,7 +115,8 @@ def size_curves(
 
 def _request_of(request: Request, size: Size, *, is_pilot: bool) -> Request:
     """The request of one goal and one method; the variance of a pilot is that which was estimated."""
-    words: dict[str, Any] = {"method": size.method.name, "sides": request.sides, "paired": request.paired}
+    words: dict[str, Any] = {name: getattr(request, name) for name in ("one_sided", "unpaired")}
+    words["method"] = size.method.name
     if is_pilot:
         known: dict[str, Any] = {name: sorted(set(values.ravel().tolist())) for name, values in size.inputs.items()}
         return Request(**known, **words)

@@ -63,8 +63,9 @@ class Method:
     """How a goal is computed.
 
     ``value`` is what the design achieves; ``guess`` is where the search for n starts. ``achieves`` names the value: a
-    power, a width, a sensitivity, a probability or a reliability. ``test`` and ``design`` name the test that will be
-    run and whether systems share topics; ``is_expected`` marks an expected power.
+    power, a width, a sensitivity, a probability or a reliability. ``takes`` names the numbers that it depends on
+    besides α, a variance, and what it achieves. ``test`` and ``design`` name the test that will be run and whether
+    systems share topics; ``is_expected`` marks an expected power.
     """
 
     name: str
@@ -73,11 +74,17 @@ class Method:
     citation: str
     value: Formula
     guess: Formula
+    takes: str = ""
     test: str = ""
     design: str = SHARED
     achieves: str = "power"
     fewest: int = 2
     is_expected: bool = False
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The parameters that it depends on."""
+        return frozenset(("alpha", "variance", self.achieves, *self.takes.split()))
 
     @property
     def is_power(self) -> bool:
@@ -235,6 +242,7 @@ def _methods(guess: Formula, *rows: tuple[str, Formula, str, str, str], **more: 
 _TITLES = PLANNED_TEST_TITLES
 _T, _NORMAL = "t test, exact", "normal approximation"
 _APART = {"design": SEPARATE}
+_PAIRED = "sd correlation"
 _RESIDUAL = "Systems compared on the same topics; variance is the residual one."
 _ONE_WAY = "Systems that share no topics; the design of Sakai (2014)."
 _TABLES = "To reproduce or extend the published tables."
@@ -248,27 +256,39 @@ _PAIRS = {
         ("max-t", _pair, _TITLES["max-t"], "RomanoWolf2005", "All pairs, each with its own standard error."),
         ("tukey", _pair, _TITLES["tukey"], "Tukey1949", "All pairs, with one error term for all."),
         ("dunnett", _pair, _TITLES["dunnett"], "Dunnett1955", "All systems against one baseline."),
+        takes=f"{_PAIRED} systems test",
+    ),
+    **_methods(
+        _pair_guess,
         ("t", _pair, f"paired {_T}", "Webber2008", "A single pair named in advance, on the same topics."),
+        takes=f"{_PAIRED} test one_sided",
     ),
     **_methods(
         _pair_guess,
         ("normal", _normal, f"paired t test, {_NORMAL}", "Webber2008", "The formula of Webber et al. (2008)."),
+        takes=f"{_PAIRED} test one_sided",
         test="t",
     ),
     **_methods(
         _pair_guess,
         ("unpaired", _pair, "t test on two samples, exact", "Cohen1988", "Two systems, each with its own topics."),
+        takes="sd one_sided unpaired",
         test="t",
         **_APART,
     ),
 }
 METHODS: dict[str, dict[str, Method]] = {
     "min_range": {
-        **_methods(_range_guess, ("blocked", _blocked, "two-way ANOVA, exact", "FerroSanderson2019", _RESIDUAL)),
+        **_methods(
+            _range_guess,
+            ("blocked", _blocked, "two-way ANOVA, exact", "FerroSanderson2019", _RESIDUAL),
+            takes="systems correlation",
+        ),
         **_methods(
             _range_guess,
             ("exact", _one_way, "one-way ANOVA, exact", "Sakai2014", _ONE_WAY),
             ("sakai", _sakai, "one-way ANOVA, as in Sakai's tables", "Sakai2014", _TABLES),
+            takes="systems",
             test="anova",
             **_APART,
         ),
@@ -279,12 +299,14 @@ METHODS: dict[str, dict[str, Method]] = {
         _margin_guess,
         ("tost", _tost, "two one-sided paired t tests, exact", "Schuirmann1987", _EQUIVALENT),
         ("normal", _tost_normal, f"two one-sided tests, {_NORMAL}", "Schuirmann1987", _EQUIVALENT),
+        takes=f"{_PAIRED} true_difference",
         test="tost",
     ),
     "non_inferiority": _methods(
         _margin_guess,
         ("t", _not_worse, f"one-sided paired {_T}", "Schuirmann1987", _NOT_INFERIOR),
         ("normal", _not_worse_normal, f"one-sided paired test, {_NORMAL}", "Schuirmann1987", _NOT_INFERIOR),
+        takes=f"{_PAIRED} true_difference",
         test="t",
     ),
     "width": {
@@ -297,6 +319,7 @@ METHODS: dict[str, dict[str, Method]] = {
                 "Sakai2014",
                 "To estimate the size of a difference.",
             ),
+            takes=_PAIRED,
             test="t",
             achieves="width",
         ),
@@ -309,6 +332,7 @@ METHODS: dict[str, dict[str, Method]] = {
                 "KupperHafner1989",
                 _NARROW,
             ),
+            takes=_PAIRED,
             test="t",
             achieves="probability",
         ),
@@ -322,6 +346,7 @@ METHODS: dict[str, dict[str, Method]] = {
             "Dincer2013",
             "To estimate a mean, or a difference of means, to within ± δ.",
         ),
+        takes="sd one_sided",
         test="",
         achieves="sensitivity",
         fewest=1,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cranfield.errors import Caution, RequestError
+from cranfield.stats.family import FAMILIES
 from cranfield.types import ArrayLike
 
 
@@ -17,7 +18,6 @@ class GoalKind:
 
     ``title`` is the label of its field, ``help`` its help, ``bounds`` says why its value is above 0, ``sentence`` is
     what n topics do (with placeholders for the inputs), ``caption`` the title of a table of numbers of topics.
-    ``methods`` are the methods that compute it, the default first.
     """
 
     title: str
@@ -25,13 +25,8 @@ class GoalKind:
     bounds: str
     sentence: str
     caption: str
-    methods: tuple[str, ...]
 
 
-PAIR_TESTS = ("t", "normal", "unpaired")
-"""Methods for a pair named in advance."""
-FAMILY_TESTS = ("holm", "max-t", "tukey", "dunnett")
-"""Tests of all pairs, or of all systems against a baseline."""
 _REACHED = "with power {power} at α = {alpha}"
 
 GOALS: dict[str, GoalKind] = {
@@ -41,7 +36,6 @@ GOALS: dict[str, GoalKind] = {
         bounds="Equal systems have no range to detect; name the smallest one worth detecting, such as 0.1.",
         sentence=f"detect a range of {{min_range}} among {{systems}} systems {_REACHED}",
         caption="Topics that detect a range of the means of all systems",
-        methods=("blocked", "exact", "sakai"),
     ),
     "difference": GoalKind(
         title="Smallest difference",
@@ -49,7 +43,6 @@ GOALS: dict[str, GoalKind] = {
         bounds="Equal systems have no difference to detect; name the smallest one worth detecting, such as 0.03.",
         sentence=f"detect {{difference}} between {{pair}} {_REACHED}",
         caption="Topics that detect a difference of two systems",
-        methods=(*FAMILY_TESTS, *PAIR_TESTS),
     ),
     "effect_size": GoalKind(
         title="Effect size d_z",
@@ -57,7 +50,6 @@ GOALS: dict[str, GoalKind] = {
         bounds="Equal systems have no effect to detect; 0.2 is small, 0.5 medium.",
         sentence=f"detect {{difference}} between {{pair}} {_REACHED}",
         caption="Topics that detect an effect size of two systems",
-        methods=(*FAMILY_TESTS, *PAIR_TESTS),
     ),
     "equivalence": GoalKind(
         title="Margin of equivalence",
@@ -66,7 +58,6 @@ GOALS: dict[str, GoalKind] = {
         sentence=f"show that two systems differ by less than {{equivalence}} {_REACHED}, the true difference being "
         "{true_difference}",
         caption="Topics that show two systems to be equivalent",
-        methods=("tost", "normal"),
     ),
     "non_inferiority": GoalKind(
         title="Margin of non-inferiority",
@@ -75,7 +66,6 @@ GOALS: dict[str, GoalKind] = {
         sentence=f"show that a system is less than {{non_inferiority}} worse than another {_REACHED}, the true "
         "difference being {true_difference}",
         caption="Topics that show a system to be non-inferior",
-        methods=("t", "normal"),
     ),
     "width": GoalKind(
         title="Widest interval",
@@ -83,7 +73,6 @@ GOALS: dict[str, GoalKind] = {
         bounds="A width is above 0; 0.1 is a common choice.",
         sentence="give a {confidence} confidence interval for the difference of two systems {narrow}",
         caption="Topics for the width of the confidence interval of a difference",
-        methods=("interval", "interval-probability"),
     ),
     "sensitivity": GoalKind(
         title="Within ±",
@@ -91,7 +80,6 @@ GOALS: dict[str, GoalKind] = {
         bounds="A sensitivity is above 0; ±0.05 is a common choice.",
         sentence="estimate {mean} to within ± {sensitivity} with confidence {confidence}",
         caption="Topics that estimate a mean to within a margin",
-        methods=("clt",),
     ),
     "reliability": GoalKind(
         title="Reliability Eρ²",
@@ -99,7 +87,6 @@ GOALS: dict[str, GoalKind] = {
         bounds="A reliability lies between 0 and 1; 0.95 is usual.",
         sentence="rank systems with a reliability Eρ² of {reliability}",
         caption="Topics for a reliability of the systems' means",
-        methods=("generalisability",),
     ),
 }
 SIZED_GOALS = tuple(name for name in GOALS if name != "reliability")
@@ -263,4 +250,4 @@ def pair_in_words(test: str, systems: float) -> str:
     """
     if test == "dunnett":
         return f"the baseline and one of {systems - 1:g} systems"
-    return f"two of {systems:g} systems" if test in FAMILY_TESTS else "two systems named in advance"
+    return f"two of {systems:g} systems" if test in FAMILIES else "two systems named in advance"

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.methods.design.allocation import Allocation
-from cranfield.methods.design.cards import Card, make_card
+from cranfield.methods.design.cards import Card
 from cranfield.methods.design.cheapest import ROUNDING, Costs, cheapest
 from cranfield.methods.design.formulas import MOST_TOPICS, Design
 from cranfield.methods.design.goals import Goal
@@ -268,8 +268,6 @@ def _card(human: Card, design: Design, costs: Costs) -> Card:
     assert isinstance(design.spread, Judged)
     design.spread.check_test(human.test)
     topics: Any = design.topics
-    names = ("sd", "systems", "test", "alpha", "power", "difference", "measure")
-    asked: dict[str, Any] = {name: getattr(human, name) for name in names}
-    found = make_card(topics=topics, **asked, spread=design.spread)
+    found = human.with_spread(design.spread, topics)
     worth = float(design.spread.effective_topics(topics))
     return replace(found, human=human, cost=float(costs.of(design)), effective_topics=worth)

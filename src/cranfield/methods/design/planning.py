@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
-from cranfield.measures import parse_measures
 from cranfield.methods.design.formulas import SEPARATE, Method
 from cranfield.methods.design.goals import Scale, check_scale, default_difference, goal_in_words, scale_of
-from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, chosen_methods, design_of, is_shared, sized
-from cranfield.methods.design.solver import Size, achieved
-from cranfield.scores import ScoreTable
-from cranfield.scores.evaluation import score_collection
-from cranfield.scores.quality import range_of
-from cranfield.scores.stored import fold
+from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, Values, chosen_methods, is_shared, sized
+from cranfield.methods.design.solver import Size
+from cranfield.methods.design.spreads import Estimated, Sd
 from cranfield.types import Array
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # nothing of scores is imported for a plan without them
     from cranfield.collection import Collection
     from cranfield.methods.variance import VarianceEstimate, Variances
+    from cranfield.scores import ScoreTable
 
 FEW_TOPICS, FEWEST_TOPICS = 10, 5  # topics of a pilot: below the first a warning, below the second an error
 
@@ -91,11 +88,13 @@ def correlation_caution() -> Caution:
 
 def _is_open(request: Request) -> bool:
     paired = {"width", "equivalence", "non_inferiority"} & set(request.goals)
-    return request.correlation is None and bool(paired or (request.paired and request.difference))
+    return request.correlation is None and bool(paired or (request.difference and not request.unpaired))
 
 
-def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
+def _spread(request: Request, goal: str, method: Method) -> dict[str, Values]:
     """Return the variation that a method uses, and its source."""
+    if request.variance is not None and request.sd is not None:
+        raise RequestError("`sd` and `variance` say the same thing twice", fix="Give one of them.")
     unknown = request.sd is None and request.variance is None
     if goal == "effect_size" or (goal in ("equivalence", "non_inferiority") and unknown):
         return {"sd": [1.0]}
@@ -118,7 +117,10 @@ def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
 
 def scales_of(tables: ScoreTable | Mapping[str, ScoreTable]) -> dict[str, Scale]:
     """The scale of every measure: its own limits, or those of its scores."""
-    named = {"": tables} if isinstance(tables, ScoreTable) else tables
+    from cranfield.scores.quality import range_of
+    from cranfield.scores.stored import fold
+
+    named = tables if isinstance(tables, Mapping) else {"": tables}
     extremes: dict[str, tuple[float, float]] = {}
     for table in named.values():
         for measure in table.measures:
@@ -131,6 +133,10 @@ def scales_of(tables: ScoreTable | Mapping[str, ScoreTable]) -> dict[str, Scale]
 
 def scales_of_runs(collections: Iterable[Collection], measures: Iterable[str]) -> dict[str, Scale]:
     """The scale of measures of runs: their limits, or where one has none, those of the scores."""
+    from cranfield.measures import parse_measures
+    from cranfield.scores.evaluation import score_collection
+    from cranfield.scores.quality import range_of
+
     scales = {}
     for measure in map(str, parse_measures(measures)):
         limits = range_of(measure)
@@ -158,17 +164,6 @@ def plan_from_pilot(
     within-system estimate for a mean; and for a test with a standard error of each pair's own also the median, the
     mean and the 95th percentile of the sds of pairs. ``scales`` are those of `scales_of`.
     """
-    if request.variance is not None or request.sd is not None or request.correlation is not None:
-        raise RequestError(
-            "the variance comes from the scores", fix="Leave out `variance`, `sd` and `correlation`, or the scores."
-        )
-    if request.effect_size is not None:
-        raise RequestError(
-            "an effect size is a difference over its sd, and needs no scores",
-            fix="Leave out the scores, or ask for `difference`.",
-        )
-    if request.assurance is not None and request.power is not None:
-        raise RequestError("`assurance` takes the place of `power`", fix="Give one of them.")
     plans = []
     for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
         systems = next(each.systems for each in variances.estimates if each.measure == measure)
@@ -269,38 +264,40 @@ def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceE
     if request.systems is None:
         request = replace(request, systems=[float(estimate.systems)])
     lowest = max(estimate.lower, 1e-9 * estimate.variance)
-    variances = (estimate.variance, lowest, estimate.upper)
-    spreads = [_pilot_spread(goal, method, estimate, variance) for variance in variances]
-    middle, lower, upper = (sized(request, goal, method, spread) for spread in spreads)
+    spreads = [_pilot_spread(goal, method, estimate, each) for each in (estimate.variance, lowest, estimate.upper)]
+    size, lower, upper = (sized(request, goal, method, spread) for spread in spreads)
     if request.assurance is not None:
-        middle = _expected(sized(request, goal, method, spreads[0], estimate.df), request.sides)
-    return PilotSize(estimate.measure, estimate, middle, lower, upper, _assurance(middle, estimate, request.sides))
+        size = _at_estimate(sized(request, goal, method, spreads[0], estimate.df))
+    return PilotSize(estimate.measure, estimate, size, lower, upper, _assurance(size, estimate.df))
 
 
-def _pilot_spread(goal: str, method: Method, estimate: VarianceEstimate, variance: float) -> dict[str, Any]:
+def _pilot_spread(goal: str, method: Method, estimate: VarianceEstimate, variance: float) -> dict[str, Values]:
     if goal == "min_range":
         return {"variance": [variance]}
-    one_system = goal == "sensitivity" and estimate.method == "within"
-    return {"sd": [float(np.sqrt(variance if one_system or method.name == "unpaired" else 2 * variance))]}
+    one_system = method.name == "unpaired" or (goal == "sensitivity" and estimate.method == "within")
+    return {"sd": [float(np.sqrt(variance if one_system else 2 * variance))]}
 
 
-def _expected(size: Size, sides: int) -> Size:
+def _at_estimate(size: Size) -> Size:
     """A size for an expected power, with the power of its topics at the estimate."""
-    at_estimate = [
-        np.where(topics >= size.method.fewest, with_topics(size, np.maximum(topics, size.method.fewest), sides), np.nan)
-        for topics in (size.topics, size.topics - 1)
-    ]
-    method = replace(size.method, is_expected=True)
-    return replace(size, method=method, achieved=at_estimate[0], below=at_estimate[1])
+    there = replace(size, design=replace(size.design, spread=Sd(sd=_sds(size))))
+    fewest, fewer = size.method.fewest, size.topics - 1
+    return replace(
+        there,
+        method=replace(size.method, is_expected=True),
+        achieved=there.with_topics(size.topics),
+        below=np.where(fewer >= fewest, there.with_topics(np.maximum(fewer, fewest)), np.nan),
+    )
 
 
-def with_topics(size: Size, topics: Any, sides: int, df: float | None = None) -> Array:
-    """What other numbers of topics achieve in the cells of a size."""
-    design, goal = design_of(size.kind, size.method, size.inputs, sides, df)
-    return achieved(replace(design, topics=topics), goal)
-
-
-def _assurance(size: Size, estimate: VarianceEstimate, sides: int) -> Array:
+def _assurance(size: Size, df: float) -> Array:
+    """The expected power of the topics, where the variance has been estimated."""
     if not size.method.is_power:
         return np.full(size.topics.shape, np.nan)
-    return with_topics(size, size.topics, sides, estimate.df)
+    spread = Estimated(sd=_sds(size), df=df)
+    return replace(size, design=replace(size.design, spread=spread)).with_topics(size.topics)
+
+
+def _sds(size: Size) -> Array:
+    assert isinstance(size.design.spread, Sd)
+    return size.design.spread.sds

@@ -184,7 +184,7 @@ def check_replicates(request: Request, others: Mapping[str, Any]) -> None:
                 fix="Ask for a `difference`; or average over replicates first, mean=COLUMN in `columns`.",
             )
     given = {*request.given, *(name for name, value in others.items() if value is not None)}
-    for name in ("variance", "correlation", "assurance", "estimate", "unpaired", *others):
+    for name in ("variance", "correlation", "assurance", "method", "estimate", "unpaired", *others):
         if name in given:
             what = f"`{name}` has no effect on a design with replicates"
             raise NoEffectError(what, parameter=name, fix="Leave it out.")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.design.formulas import METHODS, MOST_TOPICS, Design, Method
-from cranfield.methods.design.goals import FAMILY_TESTS, PAIR_TESTS, SIZED_GOALS, Goal
+from cranfield.methods.design.goals import SIZED_GOALS, Goal
 from cranfield.methods.design.inputs import MOST_CELLS, broadcast
 from cranfield.methods.design.solver import Size, size
 from cranfield.methods.design.spreads import Estimated, Sd
@@ -23,8 +22,6 @@ DEFAULTS: dict[str, Values] = {"alpha": (0.05,), "power": (0.8,), "true_differen
 TYPICAL_CORRELATION = 0.66
 """Correlation of the AP of two systems over the topics of TREC-8: residual variance .0136, within systems .0401."""
 SHARED_RANGE, SEPARATE_RANGES = "blocked", ("exact", "sakai")
-_ONE_SYSTEM = ("unpaired", "clt")
-"""Methods whose standard deviation is that of one system's scores: no correlation of two systems changes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +50,8 @@ class Request:
     alpha: Values | None = None
     power: Values | None = None
     assurance: float | None = None
-    sides: int = 2
-    paired: bool = True
+    one_sided: bool = False
+    unpaired: bool = False
     test: str | None = None
     method: str | None = None
     estimate: str | None = None
@@ -67,15 +64,18 @@ class Request:
         return [name for name in SIZED_GOALS if getattr(self, name) is not None]
 
     @property
+    def sides(self) -> int:
+        return 1 if self.one_sided else 2
+
+    @property
     def given(self) -> list[str]:
         """The parameters that were given, by name."""
-        flags = {"one_sided": self.sides == 1, "unpaired": not self.paired, "small_pilot": self.small_pilot}
-        apart = ("sides", "paired", "small_pilot", "limit", "method")
-        numbers = [name for name, value in vars(self).items() if name not in apart and value is not None]
-        return numbers + [name for name, is_given in flags.items() if is_given]
+        return [name for name, value in vars(self).items() if value not in (None, False) and name != "limit"]
 
     def values(self, name: str) -> Values:
         """Return the value that was given, or the default; RequestError if there is none."""
+        if name == "power" and self.assurance is not None:
+            return (self.assurance,)
         value: Values | None = getattr(self, name)
         value = DEFAULTS.get(name) if value is None else value
         if value is None:
@@ -97,29 +97,30 @@ def chosen_methods(request: Request, *, systems: int | None = None) -> dict[str,
         if not any(named.values()):
             raise _no_such_method(request, systems)
         every = named
-    _check_effect(request, every, is_pilot=systems is not None)
+    _check_effect(request, every)
     return {goal: methods for goal, methods in every.items() if methods}
 
 
 def _methods(request: Request, goal: str, systems: int | None) -> list[Method]:
     if goal == "min_range":
-        names = _ranges(request, systems)
+        names = _ranges(request, is_pilot=systems is not None)
     elif goal in ("difference", "effect_size"):
         names = _pairs(request, systems)
     elif goal == "width":
         names = ["interval" if request.probability is None else "interval-probability"]
     else:
-        names = list(METHODS[goal])
+        names = [*METHODS[goal]]
     methods = [METHODS[goal][name] for name in names]
-    one_sided = request.sides == 1 and goal in ("difference", "effect_size")
-    return [replace(each, title=f"{each.title}, one-sided") for each in methods] if one_sided else methods
+    if request.systems is None and systems is None and "systems" in methods[0].uses:
+        what = "a range" if goal == "min_range" else f"the test {names[0]}"
+        raise RequestError(f"{what} needs the number of systems", fix="Add `systems=10`, for instance.")
+    is_named_one_sided = request.one_sided and goal in ("difference", "effect_size")
+    return [replace(each, title=f"{each.title}, one-sided") for each in methods] if is_named_one_sided else methods
 
 
-def _ranges(request: Request, systems: int | None) -> list[str]:
+def _ranges(request: Request, *, is_pilot: bool) -> list[str]:
     """The two-way ANOVA if the residual variance is known, that of topics not shared otherwise."""
-    if request.systems is None and systems is None:
-        raise RequestError("a range needs the number of systems", fix="Add `systems=10`, for instance.")
-    if systems is not None and request.estimate is None:
+    if is_pilot and request.estimate is None:
         return [SHARED_RANGE, *SEPARATE_RANGES]
     shared = request.correlation is not None or request.method == SHARED_RANGE  # by name, with a residual variance
     return [SHARED_RANGE] if shared or is_shared(request.estimate) else [*SEPARATE_RANGES]
@@ -131,34 +132,26 @@ def is_shared(estimate: str | None) -> bool:
 
 
 def _pairs(request: Request, systems: int | None) -> list[str]:
-    tests = _tests(request, systems)
-    if not request.paired:
-        if tests != ["t"]:
+    """The test that was named; by default Holm's, Tukey's test, and t for a pair named in advance."""
+    test = request.test
+    if test is not None and test not in PLANNED_TEST_TITLES:
+        raise RequestError(f"there is no test «{test}»", fix=fix_for_test(test, PLANNED_TEST_TITLES))
+    if request.unpaired:
+        if test not in (None, "t"):
             raise NoEffectError(
-                f"the test {tests[0]} is for systems that share topics",
+                f"the test {test} is for systems that share topics",
                 parameter="unpaired",
                 fix='Leave out `unpaired`, or use `test="t"`.',
             )
         return ["unpaired"]
-    if tests == ["t"]:
+    is_pair = (
+        request.method in ("t", "normal", "unpaired")
+        or request.one_sided
+        or (request.systems is None and (systems or 2) <= 2)
+    )
+    if test == "t" or (test is None and is_pair):
         return ["t", "normal"]
-    if request.systems is None and systems is None:
-        raise RequestError(f"the test {tests[0]} needs the number of systems", fix="Add `systems=10`, for instance.")
-    return tests
-
-
-def _tests(request: Request, systems: int | None) -> list[str]:
-    """The test that was named; by default Holm's, Tukey's test, and t for a pair named in advance."""
-    if request.test is not None:
-        if request.test not in PLANNED_TEST_TITLES:
-            raise RequestError(
-                f"there is no test «{request.test}»", fix=fix_for_test(request.test, PLANNED_TEST_TITLES)
-            )
-        return [request.test]
-    if request.method in PAIR_TESTS or not request.paired or request.sides == 1:
-        return ["t"]
-    among = request.systems is not None or (systems or 2) > 2
-    return [ALL_PAIRS_TEST, "tukey", "t"] if among else ["t"]
+    return [ALL_PAIRS_TEST, "tukey", "t"] if test is None else [test]
 
 
 # --- parameters without effect
@@ -172,17 +165,13 @@ _GOES_WITH = {
     "correlation": "`variance` and a goal on shared topics (not with `unpaired` or `sensitivity`, nor with the "
     "`method` exact or sakai)",
     "power": "`min_range`, `difference`, `effect_size`, `equivalence` or `non_inferiority`, without `assurance`",
-    "assurance": "pilot scores and a goal that has a power",
-    "estimate": "pilot scores",
-    "probability": "`width`",
-    "true_difference": "`equivalence` or `non_inferiority`",
+    "assurance": "a goal that has a power",
     "one_sided": '`sensitivity`, or a pair named in advance (`test="t"`)',
     "unpaired": "`difference` or `effect_size` of a pair named in advance",
-    "small_pilot": "pilot scores",
 }
 
 
-def _check_effect(request: Request, chosen: Mapping[str, list[Method]], *, is_pilot: bool) -> None:
+def _check_effect(request: Request, chosen: Mapping[str, list[Method]]) -> None:
     """Raise RequestError for a parameter without effect on the methods chosen for each goal."""
     if not chosen:
         raise RequestError(
@@ -190,49 +179,27 @@ def _check_effect(request: Request, chosen: Mapping[str, list[Method]], *, is_pi
             fix="Name one: `difference`, `effect_size`, `min_range` (with `systems`), `width`, `sensitivity`, "
             "`equivalence` or `non_inferiority`.",
         )
-    if request.variance is not None and request.sd is not None:
-        raise RequestError("`sd` and `variance` say the same thing twice", fix="Give one of them.")
     if request.sd is not None and "sensitivity" in chosen and len(chosen) > 1:
         raise RequestError(
             "`sd` is that of one system's scores for `sensitivity`, and that of paired differences for another goal",
             fix="Ask for one at a time, or give `variance` with `correlation`.",
         )
-    if not is_pilot and request.correlation is not None and request.variance is None:
-        raise RequestError("`correlation` goes with `variance`", fix="Add `variance`, or leave `correlation` out.")
     for name in request.given:
-        if not any(_has_effect(name, goal, methods, is_pilot=is_pilot) for goal, methods in chosen.items()):
+        if not any(_has_effect(name, goal, methods) for goal, methods in chosen.items()):
             goals = ", ".join(f"`{goal}`" for goal in chosen)
             by = f" by {request.test or request.method}" if request.test or request.method else ""
             fix = f"`{name}` goes with {_GOES_WITH[name]}." if name in _GOES_WITH else "Leave it out."
             raise NoEffectError(f"`{name}` has no effect on {goals}{by}", parameter=name, fix=fix)
 
 
-def _has_effect(name: str, goal: str, methods: Sequence[Method], *, is_pilot: bool) -> bool:
-    if name in ("small_pilot", "estimate"):
-        return is_pilot
-    if name == "assurance":
-        return is_pilot and all(method.is_power for method in methods)
-    if name in ("sd", "variance", "correlation") and goal == "effect_size":
+def _has_effect(name: str, goal: str, methods: Sequence[Method]) -> bool:
+    if name in (goal, "method", "small_pilot", "estimate"):  # the last two go with scores, whatever the goal
+        return True
+    if goal == "effect_size" and name in ("sd", "variance", "correlation"):
         return False
-    some = all if name in ("one_sided", "unpaired", "correlation") else any
-    return name == goal or (bool(methods) and some(name in _uses(goal, method) for method in methods))
-
-
-def _uses(goal: str, method: Method) -> set[str]:
-    """The parameters of a request that a method uses."""
-    is_family, is_pair = method.name in FAMILY_TESTS, goal in ("difference", "effect_size")
-    optional = {
-        "systems": goal == "min_range" or is_family,
-        "test": is_family or (is_pair and method.name != "unpaired"),
-        "sd": goal != "min_range",
-        "correlation": method.name not in _ONE_SYSTEM + SEPARATE_RANGES,
-        "power": method.is_power,
-        "probability": method.achieves == "probability",
-        "true_difference": goal in ("equivalence", "non_inferiority"),
-        "one_sided": method.name == "clt" or (is_pair and not is_family),
-        "unpaired": method.name == "unpaired",
-    }
-    return {"alpha", "variance", *(name for name, is_used in optional.items() if is_used)}
+    word = "power" if name == "assurance" else name
+    some = all if name in ("one_sided", "unpaired", "correlation", "assurance") else any
+    return bool(methods) and some(word in method.uses for method in methods)
 
 
 def _no_such_method(request: Request, systems: int | None) -> RequestError:
@@ -247,17 +214,23 @@ def _no_such_method(request: Request, systems: int | None) -> RequestError:
 # --- the grid of a request
 
 
-def sized(request: Request, goal: str, method: Method, spread: Mapping[str, Any], df: float | None = None) -> Size:
+def sized(request: Request, goal: str, method: Method, spread: Mapping[str, Values], df: float | None = None) -> Size:
     """The topics of every combination of the values of a request.
 
     ``spread`` has the sd, or the variance with the correlation. With ``df``, the degrees of freedom of an estimated
     variance, the power is the expected one.
     """
-    axes = _axes(request, goal, method, spread)
+    names = ("systems", goal, "true_difference", *spread, "alpha", method.achieves)
+    used = {goal, *method.uses, *spread}
+    axes = {
+        name: np.asarray(spread[name] if name in spread else request.values(name), float)
+        for name in names
+        if name in used
+    }
     cells = int(np.prod([len(values) for values in axes.values()]))
     if cells > MOST_CELLS:
         raise RequestError(f"the grid has {cells:,} cells", fix=f"Ask for at most {MOST_CELLS:,} at a time.")
-    grid = _with_sd(goal, method, dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True)))
+    grid = _with_sd(goal, dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True)))
     return size(*design_of(goal, method, grid, request.sides, df), limit=request.limit, inputs=grid)
 
 
@@ -266,33 +239,18 @@ def design_of(
 ) -> tuple[Design, Goal]:
     """The designs and the goal of a grid of inputs by name."""
     sd = np.sqrt(2 * grid["variance"]) if goal == "min_range" else grid["sd"]
-    least = grid.get("power", grid.get("probability"))
-    return (
-        Design(
-            systems=grid.get("systems", 2),
-            test=method.name,
-            alpha=grid["alpha"],
-            sides=1 if sides == 1 and method.name in (*PAIR_TESTS, "clt") else 2,
-            spread=Sd(sd=sd) if df is None else Estimated(sd=sd, df=df),
-        ),
-        Goal(goal, grid[goal], least, grid.get("true_difference", 0.0)),
+    design = Design(
+        systems=grid.get("systems", 2),
+        test=method.name,
+        alpha=grid["alpha"],
+        sides=sides if "one_sided" in method.uses else 2,
+        spread=Sd(sd=sd) if df is None else Estimated(sd=sd, df=df),
     )
+    least = grid.get("power", grid.get("probability"))
+    return design, Goal(goal, grid[goal], least, grid.get("true_difference", 0.0))
 
 
-def _axes(request: Request, goal: str, method: Method, spread: Mapping[str, Any]) -> dict[str, Array]:
-    """The lists of values whose combinations are the grid, in the order of rows."""
-    used = _uses(goal, method)
-    names = [name for name in ("systems", goal, "true_difference") if name == goal or name in used]
-    axes: dict[str, Any] = {name: request.values(name) for name in names} | dict(spread)
-    axes["alpha"] = request.values("alpha")
-    if method.is_power:
-        axes["power"] = request.values("power") if request.assurance is None else [request.assurance]
-    elif method.achieves == "probability":
-        axes["probability"] = request.values("probability")
-    return {name: np.asarray(values, float) for name, values in axes.items()}
-
-
-def _with_sd(goal: str, method: Method, grid: dict[str, Array]) -> dict[str, Array]:
+def _with_sd(goal: str, grid: dict[str, Array]) -> dict[str, Array]:
     """The inputs with those that are computed: from an effect size, or from a variance and a correlation."""
     broadcast({name: values for name, values in grid.items() if name in ("variance", "correlation")})
     if goal == "effect_size":

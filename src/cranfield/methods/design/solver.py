@@ -18,10 +18,10 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import MOST_TOPICS, SEPARATE, Design, Method, method_of
-from cranfield.methods.design.goals import FAMILY_TESTS, Goal, claim
+from cranfield.methods.design.goals import Goal, claim
 from cranfield.methods.design.inputs import broadcast
 from cranfield.methods.design.spreads import Estimated, Sd
-from cranfield.stats.family import pair_level
+from cranfield.stats.family import FAMILIES, pair_level
 from cranfield.stats.roots import crossing, smallest_integer
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -154,7 +154,8 @@ class Size:
     has the numbers of the request, and those computed from them, by the names that rows have.
     """
 
-    kind: str
+    design: Design
+    goal: Goal
     method: Method
     inputs: Mapping[str, Array]
     topics: Array
@@ -162,6 +163,14 @@ class Size:
     achieved: Array
     below: Array
     limit: int
+
+    @property
+    def kind(self) -> str:
+        return self.goal.kind
+
+    def with_topics(self, topics: Any) -> Array:
+        """What other numbers of topics achieve in the cells."""
+        return achieved(replace(self.design, topics=topics), self.goal)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return one row per cell: the inputs, ``topics`` (None if not reached), and the values with n and n − 1."""
@@ -218,7 +227,7 @@ def size(design: Design, goal: Goal, *, limit: int = MOST_TOPICS, inputs: Mappin
     below[some] = problem.value_with("topics", topics[some] - 1, some)
     values = (topics, reached, problem.value_with("topics", topics, np.arange(len(topics))), below)
     n, is_reached, value, one_fewer = (each.reshape(problem.shape) for each in values)
-    return Size(goal.kind, problem.method, inputs or problem.inputs, n, is_reached, value, one_fewer, limit)
+    return Size(design, goal, problem.method, inputs or problem.inputs, n, is_reached, value, one_fewer, limit)
 
 
 _ENDS = {"alpha": (1e-300, 1.0), "sd": (1e-9, 1e9)}
@@ -258,9 +267,9 @@ class _Problem:
         numbers: dict[str, Any] = {**design.spread.numbers, goal.kind: goal.value, "alpha": design.alpha}
         if goal.kind == "min_range":
             numbers = {**numbers, "variance": np.square(np.asarray(numbers.pop("sd"))) / 2}
-        if goal.kind == "min_range" or method.name in FAMILY_TESTS:
+        if "systems" in method.uses:
             numbers["systems"] = design.systems
-        if goal.kind in ("equivalence", "non_inferiority"):
+        if "true_difference" in method.uses:
             numbers["true_difference"] = goal.true_difference
         if method.achieves in ("power", "probability"):
             numbers[method.achieves] = goal.at_least
@@ -335,7 +344,7 @@ def _goal_at(goal: Goal, index: Array) -> Goal:
 def _check_sides(design: Design) -> None:
     if design.sides not in (1, 2):
         raise RequestError(f"a test has one side or two, not {design.sides}")
-    if design.sides == 1 and design.test in FAMILY_TESTS:
+    if design.sides == 1 and design.test in FAMILIES:
         raise RequestError("one-sided tests are for a pair named in advance", fix="Use test t.")
 
 

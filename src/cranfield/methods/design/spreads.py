@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy import special
 
 from cranfield.errors import NoEffectError
 from cranfield.methods.design import power_functions as formulas
-from cranfield.methods.variance.replicate_components import NAMES, Components
 from cranfield.stats.family import ALL_PAIRS_TEST, degrees, pair_level
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from cranfield.methods.variance.replicate_components import Components
 
 
 def _plural(count: int, word: str) -> str:
@@ -60,8 +62,9 @@ class Spread:
         return {name: value for name, value in vars(self).items() if not isinstance(value, str)}
 
     def at(self, index: Array) -> Self:
-        """The same at some positions of its arrays."""
-        return replace(self, **{name: np.asarray(value)[index] for name, value in self.numbers.items()})
+        """The same at some positions of its arrays; what is one number stays."""
+        arrays = {name: np.asarray(value) for name, value in self.numbers.items()}
+        return replace(self, **{name: values[index] for name, values in arrays.items() if values.ndim})
 
     def paid(self, topics: ArrayLike) -> dict[str, Array]:
         """How many a design has of everything that costs something, by the names of `Costs`."""
@@ -351,6 +354,8 @@ class Replicated(Spread):
     @property
     def components(self) -> Components:
         """Those of one design."""
+        from cranfield.methods.variance.replicate_components import NAMES, Components
+
         return Components(**{name: float(getattr(self, name)) for name in NAMES})
 
     def paid(self, topics: ArrayLike) -> dict[str, Array]:
@@ -398,6 +403,8 @@ class Replicated(Spread):
 
     def variance(self, topics: ArrayLike) -> Array:
         """That of the mean difference over n units."""
+        from cranfield.methods.variance.replicate_components import NAMES
+
         parts = np.array(np.broadcast_arrays(*(np.asarray(getattr(self, name), float) for name in NAMES)))
         return np.asarray((self.weights(topics).T * parts.T).sum(axis=-1))
 

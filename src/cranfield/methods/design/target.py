@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from cranfield.errors import NoEffectError, RequestError
+from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import Design, Method, method_of
-from cranfield.methods.design.goals import Goal, Scale, check_scale, default_difference, pair_in_words
+from cranfield.methods.design.goals import Goal, Scale, check_scale, claim, default_difference
 from cranfield.methods.design.solver import solve
 from cranfield.methods.design.spreads import Sd
 from cranfield.stats.family import ALL_PAIRS_TEST
@@ -87,14 +88,10 @@ class Target:
         """Return the goal in words, with its test and its design."""
         if not self.has_value:
             return ""
-        design, value, method = self.design, f"{self.value:g}", self.method
-        words = {
-            "min_range": f"detect a range of {value} among {design.systems} systems",
-            "difference": f"detect a difference of {value} between {pair_in_words(design.test, self.systems)}",
-            "width": f"have an interval of width {value} around a difference",
-        }
-        power = "" if self.goal.at_least is None else f" with power {self.goal.at_least:g}"
-        return f"{words[self.goal.kind]}{power} at α = {design.alpha:g} ({method.title}; {method.design})"
+        row: dict[str, Any] = {self.goal.kind: self.value, "systems": self.systems, "alpha": self.design.alpha}
+        if self.goal.at_least is not None:
+            row["power"] = self.goal.at_least
+        return f"{claim(self.goal.kind, self.method.name, row)} ({self.method.title}; {self.method.design})"
 
     @property
     def systems(self) -> int:
@@ -123,26 +120,14 @@ def target_for(
 ) -> Target:
     """The goal that was named, for ``systems`` systems, by default for all that are ``available``.
 
-    Where none is named it is the default one, a difference on the scale of each measure. A parameter without effect on
-    the goal is an error.
+    Where none is named it is the default one, a difference on the scale of each measure.
 
     >>> target_for(129, difference=0.05).systems, target_for(129).value
     (129, 0.05)
     """
     named = {"min_range": min_range, "difference": difference, "width": width}
     goals = {goal: value for goal, value in named.items() if value is not None}
-    if len(goals) > 1:
-        raise RequestError(
-            f"choose one of {', '.join(f'`{goal}`' for goal in goals)}", fix="Ask for the others afterwards."
-        )
     kind, value = next(iter(goals.items()), ("difference", default_difference()))
-    if test is not None and kind != "difference":
-        raise NoEffectError("`test` goes with `difference`", parameter="test", fix="Leave it out.")
-    if method != "blocked" and kind != "min_range":
-        raise NoEffectError("`method` goes with `min_range`", parameter="method", fix="Leave it out.")
-    if systems is not None and (kind == "width" or test == "t"):
-        what = "`width`" if kind == "width" else '`test="t"`, a pair named in advance'
-        raise NoEffectError(f"`systems` has no effect with {what}", parameter="systems", fix="Leave it out.")
     for scale in (scales or {}).values() if goals else ():
         check_scale(kind, [value], (), scale)
     count = systems or max(available, 2)

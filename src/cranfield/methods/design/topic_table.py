@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.methods.design.formulas import Design
-from cranfield.methods.design.goals import FAMILY_TESTS, GOALS, Goal, claim
+from cranfield.methods.design.formulas import METHODS, Design
+from cranfield.methods.design.goals import Goal, claim
 from cranfield.methods.design.solver import solve
 from cranfield.methods.design.spreads import Sd
+from cranfield.stats.family import FAMILIES
 from cranfield.types import Array
 
 FEWEST, MOST = 5, 100_000
@@ -61,7 +62,7 @@ class TopicTable:
         return [self._claim(systems) for systems in self.systems]
 
     def _claim(self, systems: int) -> str:
-        test = "t" if systems == 2 and self.test in FAMILY_TESTS else self.test
+        test = "t" if systems == 2 and self.test in FAMILIES else self.test
         said = {self.kind: f"{{{self.kind}}}", "power": "{power}"}
         return claim(self.kind, test, {**said, "alpha": self.alpha, "systems": systems})
 
@@ -76,7 +77,7 @@ def tabulate(kind: str, *, test: str = "", systems: int = 10, alpha: float = 0.0
 
     An expected width depends on neither, and has one row.
     """
-    test, expected = test or GOALS[kind].methods[0], kind == "width"
+    test, expected = test or next(iter(METHODS[kind])), kind == "width"
     counts = (systems,) if expected else tuple(sorted({*SYSTEMS, systems}))
     powers = (power,) if expected else tuple(sorted({*POWERS, power}))
     m, least, n = np.ix_(np.array(counts, float), np.array(powers), np.array([*_places()], float))

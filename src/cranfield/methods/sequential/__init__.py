@@ -16,14 +16,13 @@ from cranfield.methods.sequential.study import (
     sd_from_past,
     sd_from_trial,
 )
-from cranfield.methods.sequential.study_goal import PLANS, Goal, TopicOrder, draw_order, even_looks, read_topics
+from cranfield.methods.sequential.study_goal import PLANS, StudyGoal, TopicOrder, draw_order, even_looks, read_topics
 from cranfield.methods.sequential.trial import PastExperience, TrialPlan, past_experience, plan_trial, trial_coverage
 
 __all__ = [
     "CATALOG",
     "PLANS",
     "FinalTest",
-    "Goal",
     "GroupDesign",
     "NearMisses",
     "PairedDifferences",
@@ -32,6 +31,7 @@ __all__ = [
     "Prospect",
     "Status",
     "Study",
+    "StudyGoal",
     "TooEarlyError",
     "TopicOrder",
     "TrialPlan",

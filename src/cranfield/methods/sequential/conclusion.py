@@ -9,8 +9,8 @@ import numpy as np
 
 from cranfield.methods.sequential.confidence import TINY, beside_zero, bets_for, confidence_sequence
 from cranfield.methods.sequential.groups import levels_for
-from cranfield.methods.sequential.plans import CATALOG, Plan, needed_topics
-from cranfield.methods.sequential.study_goal import Goal, TopicOrder
+from cranfield.methods.sequential.plans import CATALOG, Plan
+from cranfield.methods.sequential.study_goal import StudyGoal, TopicOrder
 from cranfield.methods.sequential.study_state import Edit, StudyState, achieved_power
 from cranfield.types import Array
 
@@ -50,7 +50,7 @@ class FinalTest:
     ``seal`` the checksum of the last.
     """
 
-    goal: Goal
+    goal: StudyGoal
     plan: Plan
     system: str
     baseline: str
@@ -275,7 +275,7 @@ def single_test(progress: StudyState) -> FinalTest:
     """One t test at α, when the sd has shown that the topics suffice (or the plan has fixed their number)."""
     goal = progress.goal
     begun = progress.first_goal if progress.first_goal.plan == goal.plan else goal
-    first = begun.first if goal.plan == "iterative" else needed_topics(begun)
+    first = begun.first if goal.plan == "iterative" else begun.needed_topics()
     outcome = _t_outcome(progress, goal.alpha)
     power = achieved_power(goal, progress.count, progress.sd)
     return _tested(

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import InputError
-from cranfield.methods.sequential.study_goal import Goal
+from cranfield.methods.sequential.study_goal import StudyGoal
 from cranfield.runtime import random
 from cranfield.stats.roots import crossing
 from cranfield.types import Array, ArrayLike
@@ -66,7 +66,7 @@ class Sequence:
         return not self.reason and not self.lower <= 0 <= self.upper
 
 
-def bets_for(goal: Goal | None = None) -> Bets:
+def bets_for(goal: StudyGoal | None = None) -> Bets:
     """Half of the stake on the bet that suits the goal best (in one topic, f·E[x] − f²·E[x²]/2), half on a ladder."""
     ladder = 0.5 ** np.arange(1, len(_LADDER) + 1)
     ladder /= ladder.sum()
@@ -184,7 +184,7 @@ def _end(wealth_at: Callable[[float], Any], bound: float, other: float, alpha: f
     return float(found) if found == found else bound  # no m is ruled out on this side yet
 
 
-def topics_to_find(goal: Goal) -> tuple[float, int | None]:
+def topics_to_find(goal: StudyGoal) -> tuple[float, int | None]:
     """How many topics until a difference as large as the goal's is found: the mean, and with the goal's power.
 
     Normal differences; some paths are walked, three times as far as Wald's approximation expects. The mean is infinite,
@@ -200,7 +200,7 @@ def topics_to_find(goal: Goal) -> tuple[float, int | None]:
     return float(topics.mean()), int(np.ceil(np.quantile(topics, goal.power)))
 
 
-def _crossings(x: Array, goal: Goal, bets: Bets) -> Array:
+def _crossings(x: Array, goal: StudyGoal, bets: Bets) -> Array:
     """After how many topics the wealth of every path reaches 2/α, or its length."""
     paths, length = x.shape
     stakes, topics = np.tile(bets.weights, (paths, 1)), np.full(paths, length)
@@ -211,7 +211,7 @@ def _crossings(x: Array, goal: Goal, bets: Bets) -> Array:
     return topics
 
 
-def rough_topics(goal: Goal, sd: float) -> float:
+def rough_topics(goal: StudyGoal, sd: float) -> float:
     """Wald's approximation: log(2/α) over the growth of the wealth in one topic, for the bet that does best."""
     from scipy import special
 

@@ -17,7 +17,7 @@ from cranfield.methods.sequential.boundaries import (
     panels,
     spending_bounds,
 )
-from cranfield.methods.sequential.study_goal import Goal, fixed_topics
+from cranfield.methods.sequential.study_goal import StudyGoal
 from cranfield.stats.roots import crossing
 from cranfield.types import Array, ArrayLike
 
@@ -166,14 +166,14 @@ class GroupDesign:
         return float(crossing_probabilities(self.topics / most, self.bounds, drift=drift).either.sum())
 
 
-def group_design(goal: Goal) -> GroupDesign:
+def group_design(goal: StudyGoal) -> GroupDesign:
     """Return the looks of a goal: the smallest number of topics with the required power.
 
-    >>> design = group_design(Goal(difference=0.033, sd=0.15, plan="group-sequential"))
+    >>> design = group_design(StudyGoal(difference=0.033, sd=0.15, plan="group-sequential"))
     >>> design.topics.tolist(), round(design.inflation, 3)
     ([43, 85, 127, 169], 1.02)
     """
-    fixed = fixed_topics(goal.difference, goal.sd, goal.alpha, goal.power)
+    fixed = goal.needed_topics()
     return _design(fixed, goal.looks, goal.spending, goal.alpha, goal.power)
 
 

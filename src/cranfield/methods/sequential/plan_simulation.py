@@ -26,7 +26,7 @@ from cranfield.methods.sequential.paths import (
     variance_limits,
 )
 from cranfield.methods.sequential.plans import CATALOG, NEVER, WITH_T
-from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, FEWEST, Goal
+from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, FEWEST, StudyGoal
 from cranfield.runtime.random import sequence
 from cranfield.types import Array, ArrayLike, Progress
 
@@ -181,7 +181,7 @@ class _Request:
     """The input of every plan: one goal per pair, and how the paths are drawn."""
 
     population: Population
-    goals: list[Goal]
+    goals: list[StudyGoal]
     needed: Array
     step: int
     most: int
@@ -422,7 +422,7 @@ def _request(
         sought = np.full(population.pairs, difference)
     guessed = population.sd if sd is None else np.full(population.pairs, sd)
     goals = [
-        Goal(difference=gap, sd=spread, first=first, **goal)
+        StudyGoal(difference=gap, sd=spread, first=first, **goal)
         for gap, spread in zip(sought.tolist(), guessed.tolist(), strict=True)
     ]
     fixed = design.Design(alpha=goal["alpha"], spread=design.Sd(sd=guessed * (1 - 1e-9)))

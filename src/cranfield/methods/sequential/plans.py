@@ -12,7 +12,7 @@ from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential import confidence
 from cranfield.methods.sequential.groups import group_design
 from cranfield.methods.sequential.paths import variance_limits
-from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, PLANS, Goal, fixed_topics
+from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, PLANS, StudyGoal
 from cranfield.runtime import random
 from cranfield.types import Array
 
@@ -116,10 +116,11 @@ class Prospect:
         return dict(vars(self))
 
 
-def prospect(goal: Goal) -> Prospect:
+def prospect(goal: StudyGoal) -> Prospect:
     """The topics of the goal's plan.
 
-    >>> round(prospect(Goal(difference=0.033, sd=0.15, plan="fixed")).expected)  # WMZ08 §5.1 prints the truncated 164
+    >>> goal = StudyGoal(difference=0.033, sd=0.15, plan="fixed")
+    >>> round(prospect(goal).expected)  # WMZ08 §5.1 prints the truncated 164
     165
     """
     plan = CATALOG[goal.plan]
@@ -139,33 +140,27 @@ def prospect(goal: Goal) -> Prospect:
 
 def all_prospects(difference: float, sd: float, **goal: Any) -> list[Prospect]:
     """The topics of every plan for the same goal."""
-    return [prospect(Goal(difference=difference, sd=sd, plan=plan, **goal)) for plan in PLANS]
-
-
-def needed_topics(goal: Goal, sd: float | None = None) -> int:
-    """Topics that detect the goal's difference, for its own sd or another."""
-    wanted = goal.sd if sd is None else max(sd, 1e-9)  # systems that never differ still need two topics
-    return fixed_topics(goal.difference, wanted, goal.alpha, goal.power)
+    return [prospect(StudyGoal(difference=difference, sd=sd, plan=plan, **goal)) for plan in PLANS]
 
 
 _Takes = tuple[int, float, float | None, int | None, int | None]
 
 
-def _fixed(goal: Goal) -> _Takes:
-    n = needed_topics(goal)
+def _fixed(goal: StudyGoal) -> _Takes:
+    n = goal.needed_topics()
     return n, float(n), float(n), n, n
 
 
-def _iterative(goal: Goal) -> _Takes:
-    if needed_topics(goal) > _MANY:
-        return goal.first, float(needed_topics(goal)), float(needed_topics(goal)), None, None
+def _iterative(goal: StudyGoal) -> _Takes:
+    if goal.needed_topics() > _MANY:
+        return goal.first, float(goal.needed_topics()), float(goal.needed_topics()), None, None
     limits = _limits(goal)
     expected = float(_first_within(_model_variances(goal, len(limits)), limits, goal.first).mean())
     return goal.first, expected, expected, None, None
 
 
-def _hybrid(goal: Goal) -> _Takes:
-    first = needed_topics(goal)
+def _hybrid(goal: StudyGoal) -> _Takes:
+    first = goal.needed_topics()
     if first > _MANY:
         return first, float(first), float(first), None, None
     limits = _limits(goal)
@@ -182,13 +177,13 @@ def _hybrid(goal: Goal) -> _Takes:
     return first, expected, expected, None, None
 
 
-def _group(goal: Goal) -> _Takes:
+def _group(goal: StudyGoal) -> _Takes:
     design = group_design(goal)
     most = int(design.topics[-1])
     return int(design.topics[0]), design.expected, design.expected_null, most, most
 
 
-def _anytime(goal: Goal) -> _Takes:
+def _anytime(goal: StudyGoal) -> _Takes:
     expected, enough = confidence.topics_to_find(goal)
     return 1, expected, None, enough, None
 
@@ -196,13 +191,13 @@ def _anytime(goal: Goal) -> _Takes:
 _TAKES = {"fixed": _fixed, "iterative": _iterative, "hybrid": _hybrid, "group-sequential": _group, "anytime": _anytime}
 
 
-def _limits(goal: Goal) -> Array:
-    most = max(FARTHEST_LOOK * needed_topics(goal), 2 * goal.first)
+def _limits(goal: StudyGoal) -> Array:
+    most = max(FARTHEST_LOOK * goal.needed_topics(), 2 * goal.first)
     limits = variance_limits(np.array([goal.difference]), most=most, alpha=goal.alpha, power=goal.power)
     return np.asarray(limits[0])
 
 
-def _model_variances(goal: Goal, count: int) -> Array:
+def _model_variances(goal: StudyGoal, count: int) -> Array:
     """s² after every topic of some studies with normal differences: paths × n, nothing known before two topics."""
     drawn = random.generator(1, "study plans", goal.plan).standard_normal((_model_paths(count), count - 1))
     x = goal.sd * drawn

@@ -14,8 +14,8 @@ from cranfield.methods.sequential import journal
 from cranfield.methods.sequential.conclusion import FinalTest, anytime_test, group_test, single_test
 from cranfield.methods.sequential.confidence import bets_for, confidence_sequence, rough_topics
 from cranfield.methods.sequential.paired_differences import PairedDifferences, complete_scores, one_pair
-from cranfield.methods.sequential.plans import CATALOG, Plan, needed_topics
-from cranfield.methods.sequential.study_goal import Goal, TopicOrder, check_effect, draw_order
+from cranfield.methods.sequential.plans import CATALOG, Plan
+from cranfield.methods.sequential.study_goal import StudyGoal, TopicOrder, check_effect, draw_order
 from cranfield.methods.sequential.study_state import Edit, StudyState, achieved_power, paired_sd, replay
 from cranfield.methods.sequential.trial import past_experience, upper_limit
 from cranfield.scores import ScoreTable
@@ -39,7 +39,7 @@ class Status:
     """
 
     file: str
-    goal: Goal
+    goal: StudyGoal
     plan: Plan
     systems: tuple[str, str] | None
     measure: str | None
@@ -237,7 +237,7 @@ def open_study(path: str | Path, *, expect: str | None = None) -> Study:
 
 def create_study(
     path: str | Path,
-    goal: Goal,
+    goal: StudyGoal,
     *,
     system: str | None = None,
     baseline: str | None = None,
@@ -283,12 +283,12 @@ def _drawn(topics: Sequence[str], trial_topics: Sequence[str], seed: int) -> dic
     return {"order": list(order.candidates), "order_seed": order.seed}
 
 
-def _prepared(goal: Goal) -> None:
+def _prepared(goal: StudyGoal) -> None:
     """Refuse what the plan cannot do before it is written down."""
     if goal.plan == "group-sequential":
         StudyState(goal, None, None, ()).design  # noqa: B018
     else:
-        needed_topics(goal)
+        goal.needed_topics()
 
 
 # --- where the first estimate of the sd comes from

@@ -13,8 +13,7 @@ from typing import Any
 from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.methods.design import Design, Sd, size
-from cranfield.methods.design.goals import Goal as DesignGoal
-from cranfield.methods.design.goals import likely_meant
+from cranfield.methods.design.goals import Goal, likely_meant
 from cranfield.methods.design.inputs import broadcast, parse_grid
 from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential.boundaries import SPENDING
@@ -28,7 +27,7 @@ FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Goal:
+class StudyGoal:
     """The goal of a comparison of two systems, and how topics will be added.
 
     Parameters
@@ -85,12 +84,17 @@ class Goal:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"looks": list(self.looks)}
 
-    def changed(self, changes: Mapping[str, Any]) -> Goal:
+    def changed(self, changes: Mapping[str, Any]) -> StudyGoal:
         """The goal with some of its numbers replaced, checked again."""
         return replace(self, **changes)
 
+    def needed_topics(self, sd: float | None = None) -> int:
+        """Topics that detect the difference, for its own sd or another."""
+        wanted = self.sd if sd is None else max(sd, 1e-9)  # systems that never differ still need two topics
+        return fixed_topics(self.difference, wanted, self.alpha, self.power)
+
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Goal:
+    def from_dict(cls, content: Mapping[str, Any]) -> StudyGoal:
         known = {field.name for field in fields(cls)}
         return cls(**{**{name: content[name] for name in known if name in content}, "looks": tuple(content["looks"])})
 
@@ -113,7 +117,7 @@ def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> in
     >>> fixed_topics(0.033, 0.15, 0.05, 0.8)  # WMZ08 §5.1 prints the truncated 164
     165
     """
-    needed = size(Design(alpha=alpha, spread=Sd(sd=sd)), DesignGoal("difference", difference, power), limit=_MOST)
+    needed = size(Design(alpha=alpha, spread=Sd(sd=sd)), Goal("difference", difference, power), limit=_MOST)
     if not needed.reached:
         raise RequestError(
             f"a difference of {difference:g} is not detectable at an sd of {sd:g} with any practical number of topics",

@@ -13,8 +13,7 @@ from cranfield.errors import InputError
 from cranfield.methods import design
 from cranfield.methods.contrasts.pairs import rounding
 from cranfield.methods.sequential.groups import GroupDesign, group_design
-from cranfield.methods.sequential.plans import needed_topics
-from cranfield.methods.sequential.study_goal import Goal, TopicOrder
+from cranfield.methods.sequential.study_goal import StudyGoal, TopicOrder
 from cranfield.types import Array
 
 Step = Mapping[str, Any]
@@ -45,12 +44,12 @@ class Edit:
 class StudyState:
     """The state after all steps."""
 
-    goal: Goal
+    goal: StudyGoal
     systems: tuple[str, str] | None
     measure: str | None
     trial_topics: tuple[str, ...]
     order: TopicOrder = field(default_factory=TopicOrder)
-    first_goal: Goal = field(init=False)
+    first_goal: StudyGoal = field(init=False)
     topics: list[str] = field(default_factory=list)
     scores: list[tuple[float, float]] = field(default_factory=list)
     additions: int = 0
@@ -83,10 +82,10 @@ class StudyState:
         if self.checks and self.checks[-1].enough:
             return self.count
         if self.goal.plan == "fixed":
-            return needed_topics(self.goal)
+            return self.goal.needed_topics()
         if not self.checks:
-            return self.goal.first if self.goal.plan == "iterative" else needed_topics(self.goal)
-        return max(needed_topics(self.goal, self.checks[-1].sd), self.checks[-1].topics + 1)
+            return self.goal.first if self.goal.plan == "iterative" else self.goal.needed_topics()
+        return max(self.goal.needed_topics(self.checks[-1].sd), self.checks[-1].topics + 1)
 
     def _next_group_look(self) -> int | None:
         if self.finished:
@@ -150,7 +149,7 @@ class StudyState:
 
     def _check(self) -> Check:
         power = achieved_power(self.goal, self.count, self.sd)
-        enough = self.count >= needed_topics(self.goal) if self.goal.plan == "fixed" else power >= self.goal.power
+        enough = self.count >= self.goal.needed_topics() if self.goal.plan == "fixed" else power >= self.goal.power
         return Check(self.count, self.sd, power, enough)
 
     def _edit(self, step: Step) -> None:
@@ -181,7 +180,7 @@ def paired_sd(scores: Array) -> float:
     return float(gaps.std(ddof=1)) if varies else 0.0
 
 
-def achieved_power(goal: Goal, topics: int, sd: float) -> float:
+def achieved_power(goal: StudyGoal, topics: int, sd: float) -> float:
     """The power of one t test on this number of topics if the observed sd is the true one; nan for an sd of 0."""
     if topics < 2 or not sd > 0:
         return float("nan")
@@ -210,7 +209,7 @@ def replay(steps: Iterable[Step], file: str | Path = "") -> StudyState:
 
 def _started(start: Step) -> StudyState:
     return StudyState(
-        Goal.from_dict(start["goal"]),
+        StudyGoal.from_dict(start["goal"]),
         tuple(start["systems"]) if start.get("systems") else None,
         start.get("measure"),
         tuple(start.get("trial_topics", ())),

@@ -85,8 +85,9 @@ class PastExperience:
         low, high = self.spread
         typical, cautious = self.typical, self.cautious
         return (
-            f"A paired t test in {self.measure} requires {typical.topics:,} topics if the sd of the differences is the "
-            f"mean of {len(self.sds):,} pairs ({typical.sd:.3f}); {100 * typical.misses:.0f} % of such pairs would "
+            f"A paired t test in {self.measure} requires {typical.topics:,} topics to detect a difference of "
+            f"{self.difference:g} if the sd of the differences is the mean of {len(self.sds):,} pairs "
+            f"({typical.sd:.3f}); {100 * typical.misses:.0f} % of such pairs would "
             f"then miss the power. It requires {cautious.topics:,} topics at the {self.percentile:g}th percentile "
             f"({cautious.sd:.3f}), where {100 * cautious.misses:.0f} % would. The middle 95 % of the sds are between "
             f"{low:.3f} and {high:.3f}."
@@ -211,9 +212,10 @@ class TrialPlan:
         at = int(self.best[0])
         total, needed = int(self.total[0, at]), int(self.needed[0])
         return (
-            f"If the sd is {self.sds[0]:g}, a trial of {int(self.sizes[at])} topics is best: {total:,} topics in "
-            f"total, {100 * (total / needed - 1):.0f} % more than the {needed:,} required if the sd were known. The "
-            "topics of the trial do not count in the main experiment (paired t test on shared topics)."
+            f"To detect a difference of {self.difference:g} if the sd is {self.sds[0]:g}, a trial of "
+            f"{int(self.sizes[at])} topics is best: {total:,} topics in total, {100 * (total / needed - 1):.0f} % more "
+            f"than the {needed:,} required if the sd were known. The topics of the trial do not count in the main "
+            "experiment (paired t test on shared topics)."
         )
 
 

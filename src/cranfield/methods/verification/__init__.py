@@ -2,7 +2,7 @@
 
 from cranfield.methods.verification.designs import (
     SOURCES,
-    Design,
+    PlannedDesign,
     completed,
     designs_from_sizes,
     planned_designs,
@@ -15,7 +15,7 @@ from cranfield.methods.verification.monte_carlo import CollectionRate, Verificat
 __all__ = [
     "SOURCES",
     "CollectionRate",
-    "Design",
+    "PlannedDesign",
     "Verification",
     "completed",
     "designs_from_sizes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,10 @@ from cranfield.collection import Collection
 from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
-from cranfield.methods.design import Design as PlannedDesign
-from cranfield.methods.design import Goal, Judged, Size, achieved
+from cranfield.methods.design import Design, Goal, Judged, Sd, Size, Spread, achieved
 from cranfield.methods.design.cheapest import Costs
-from cranfield.methods.design.inputs import whole
 from cranfield.methods.design.labels import check_labels, plan_labels
-from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal, with_topics
+from cranfield.methods.design.planning import plan, plan_from_pilot, scales_of, with_default_goal
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.spreads import STRUCTURES, Replicated
 from cranfield.methods.names import fix_for_test
@@ -48,61 +46,70 @@ NO_NUMBER = float("nan")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
-    """A design: numbers of topics and systems, the test that will be run, and the difference to detect.
+class PlannedDesign(Design):
+    """A design with what it is to find, and the power that it was promised.
 
     ``goal`` is ``min_range`` or ``difference``: the best and the worst of the systems are that far apart, the others
-    half way between them. ``variance`` is σ² of one system's scores as the formula took it, ``promised_power`` what the
-    formula gives for ``topics``; both are nan where there is no formula. With a judge, people label ``topics`` among
-    ``judged_topics`` that it labels, and differences under both correlate by ``judge_correlation``. ``replicates`` are
-    the several scores of a topic and system, where there are such.
+    half way between them. ``method`` is the formula that ``topics`` come from, ``promised_power`` what it gives for
+    them; ``test`` is any that is simulated. The sd of the spread and the power are nan where there is no formula.
     """
 
     source: str
-    test: str
-    systems: int
     topics: int
+    systems: int
     difference: float
     alpha: float = 0.05
     power: float = 0.8
     method: str = ""
     goal: str = "min_range"
-    variance: float = NO_NUMBER
+    spread: Spread = Sd(sd=NO_NUMBER)  # noqa: RUF009 (immutable)
     promised_power: float = NO_NUMBER
-    sides: int = 2
     shards: int = 1
     measure: str = ""
-    judged_topics: int = 0
-    judge_correlation: float = NO_NUMBER
-    replicates: Replicated | None = None
+
+    @property
+    def variance(self) -> float:
+        """σ² of one system's scores, as the formula took it."""
+        several = self.replicates
+        sd: Any = several.components.total**0.5 if several else self.spread.numbers["sd"]
+        return float(sd) ** 2 / 2
+
+    @property
+    def judged_topics(self) -> int:
+        """How many topics a judge labels beside people; 0 without a judge."""
+        numbers: Any = self.spread.numbers
+        return int(numbers.get("judged_topics", 0))
+
+    @property
+    def judge_correlation(self) -> float:
+        numbers: Any = self.spread.numbers
+        return float(numbers.get("judge_correlation", NO_NUMBER))
+
+    @property
+    def replicates(self) -> Replicated | None:
+        """The several scores of a topic and system."""
+        return self.spread if isinstance(self.spread, Replicated) else None
 
     def to_dict(self) -> dict[str, Any]:
+        several, with_judge = self.replicates, bool(self.judged_topics)
         return {
-            "source": self.source,
-            "measure": self.measure,
-            "method": self.method,
-            "test": self.test,
-            "systems": self.systems,
+            **self._named("source", "measure", "method", "test", "systems"),
             **({"shards": self.shards} if self.shards > 1 else {}),
-            **({} if self.replicates is None else {"replicates": self.replicates.structure, **self.replicates.numbers}),
+            **({} if several is None else {"replicates": several.structure, **several.numbers}),
             self.goal: self.difference,
-            "variance": self.variance,
-            "alpha": self.alpha,
-            "power": self.power,
-            "topics": self.topics,
-            **(
-                {"judged_topics": self.judged_topics, "judge_correlation": self.judge_correlation}
-                if self.judged_topics
-                else {}
-            ),
+            **self._named("variance", "alpha", "power", "topics"),
+            **(self._named("judged_topics", "judge_correlation") if with_judge else {}),
             "promised_power": self.promised_power,
         }
+
+    def _named(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
 
 
 GOALS = ("min_range", "difference", "effect_size")
 
 
-def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "") -> list[Design]:
+def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "") -> list[PlannedDesign]:
     if any(row.get("best") for row in rows):  # of a table with costs, the design that it recommends
         rows = [row for row in rows if row.get("best")]
     with_power = [row for row in rows if "power" in row and any(goal in row for goal in GOALS)]
@@ -115,17 +122,15 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "")
     return found
 
 
-def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
+def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> PlannedDesign:
     goal = next(name for name in GOALS if name in row)
     method = str(row["method"])
     test = row.get("test") or TEST_OF.get(method)
     if test is None:
         raise RequestError(f"no test is known for the method «{method}»", fix=f"One of: {', '.join(TEST_OF)}.")
-    # Of two systems the sd of the paired difference is known: σ² is half its square, as each has its share.
-    replicates = _replicated(row) if row.get("replicates") else None
-    sd = row.get("sd", 1.0) if replicates is None else replicates.components.total**0.5
-    variance = row["variance"] if goal == "min_range" else sd**2 / (1 if method == "unpaired" else 2)
-    return Design(
+    spread = _spread(row, goal, method)
+    replicates = spread if isinstance(spread, Replicated) else None
+    return PlannedDesign(
         source="size",
         test=str(test) if replicates is None else SAMPLED_TESTS.get(replicates.kind.shared, str(test)),
         systems=int(row.get("systems", 2)),
@@ -135,18 +140,28 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
         power=float(row["power"]),
         method=method,
         goal="min_range" if goal == "min_range" else "difference",
-        variance=float(variance),
+        spread=spread,
         promised_power=float(row.get("achieved_power") or NO_NUMBER),
         sides=sides if test == "t" else 2,
         measure=str(row.get("measure", measure)),
-        judged_topics=int(row.get("judged_topics") or 0),
-        judge_correlation=float(row.get("judge_correlation", NO_NUMBER)) if row.get("judged_topics") else NO_NUMBER,
-        replicates=replicates,
     )
 
 
+def _spread(row: Mapping[str, Any], goal: str, method: str) -> Spread:
+    """What the differences of a row of ``cranfield size`` vary by."""
+    if row.get("replicates"):
+        return _replicated(row)
+    # Of two systems the sd of the paired difference is known: σ² is half its square, as each has its share.
+    sd = float(row.get("sd", 1.0)) * 2**0.5 if method == "unpaired" else float(row.get("sd", 1.0))
+    spread = Sd.of_variance(float(row["variance"])) if goal == "min_range" else Sd(sd=sd)
+    if not row.get("judged_topics"):
+        return spread
+    judged = {name: float(row[name]) for name in ("judge_correlation", "judged_topics")}
+    return Judged(sd=float(spread.sds), **judged)
+
+
 def _replicated(row: Mapping[str, Any]) -> Replicated:
-    """The several scores per topic of a row of ``cranfield size``."""
+    """The several scores per topic of a row."""
     if row["replicates"] not in STRUCTURES:
         raise ValueError(f"replicates «{row['replicates']}»")
     components = {name: float(row[name]) for name in NAMES}
@@ -157,16 +172,16 @@ SAMPLED_TESTS = {"items": SAMPLED, "repeats": NESTED}
 """The test that generalises to other replicates, by what all topics share."""
 
 
-def _read_size(content: Mapping[str, Any]) -> list[Design]:
+def _read_size(content: Mapping[str, Any]) -> list[PlannedDesign]:
     return _from_rows(content["rows"], 1 if content.get("inputs", {}).get("one_sided") else 2)
 
 
-def _read_shards(content: Mapping[str, Any]) -> list[Design]:
+def _read_shards(content: Mapping[str, Any]) -> list[PlannedDesign]:
     """Every model on every number of shards; topics, systems and what to find are still to be said."""
     alpha = float(content.get("inputs", {}).get("alpha", 0.05))
     kinds = dict.fromkeys((row["measure"], row["model"], int(row["shards"])) for row in content["rows"])
     return [
-        Design(
+        PlannedDesign(
             source="shards",
             test=model,
             systems=0,
@@ -182,12 +197,12 @@ def _read_shards(content: Mapping[str, Any]) -> list[Design]:
     ]
 
 
-def _read_plans(content: Mapping[str, Any]) -> list[Design]:
+def _read_plans(content: Mapping[str, Any]) -> list[PlannedDesign]:
     """The plan of a study with a fixed number of topics; those that stop on the way are for ``study simulate``."""
     asked = content["inputs"]
     difference, sd = float(asked["difference"]), float(asked["sd"])
     return [
-        Design(
+        PlannedDesign(
             source="study plans",
             test="t",
             systems=2,
@@ -197,21 +212,21 @@ def _read_plans(content: Mapping[str, Any]) -> list[Design]:
             power=float(asked["power"]),
             method="t",
             goal="difference",
-            variance=sd**2 / 2,
+            spread=Sd(sd=sd),
         )
         for row in content["rows"]
         if row["plan"] == "fixed"
     ]
 
 
-Reader = Callable[[Mapping[str, Any]], list[Design]]
+Reader = Callable[[Mapping[str, Any]], list[PlannedDesign]]
 SOURCES: dict[str, Reader] = {"size": _read_size, "shards": _read_shards, "study plans": _read_plans}
 """How the JSON of a question becomes designs, by what it says under ``method``."""
 _NAMES = ", ".join(f"`{name.replace(' ', '_')}()`" for name in SOURCES)
 _JSON_OF = f"Give the JSON output of one of: {_NAMES}."
 
 
-def read_designs(path: str | Path) -> list[Design]:
+def read_designs(path: str | Path) -> list[PlannedDesign]:
     """The designs in what a command printed with ``--json``."""
     where, data = show(path), read_bytes(path)
     try:
@@ -231,12 +246,14 @@ def read_designs(path: str | Path) -> list[Design]:
         raise InputError(f"its rows lack something: {error}", where=where, fix="Make the design again.") from None
 
 
-def completed(design: Design, **given: Any) -> Design:
+def completed(design: PlannedDesign, **given: Any) -> PlannedDesign:
     """A design with what was left open, or is to be otherwise."""
     return replace(design, **{name: value for name, value in given.items() if value is not None})
 
 
-def planned_designs(request: Request, pilot: ScoreTable | None = None, *, topics: int | None = None) -> list[Design]:
+def planned_designs(
+    request: Request, pilot: ScoreTable | None = None, *, topics: int | None = None
+) -> list[PlannedDesign]:
     """The designs of ``cranfield size``, with a typed-in variance or that of a pilot, by the default or named method.
 
     With a pilot, its own number of systems unless another is named.
@@ -258,7 +275,7 @@ def first_size(request: Request, pilot: ScoreTable | None) -> Size:
 
 def designs_from_sizes(
     sizes: Sequence[Size], *, topics: int | None = None, sides: int = 2, measure: str = ""
-) -> list[Design]:
+) -> list[PlannedDesign]:
     """A design for every cell of a size that has a power, with its number of topics or another."""
     if topics is not None:
         sizes = [
@@ -266,7 +283,7 @@ def designs_from_sizes(
                 size,
                 topics=np.full_like(size.topics, topics),
                 reached=size.reached | True,
-                achieved=with_topics(size, topics, sides),
+                achieved=size.with_topics(topics),
             )
             for size in sizes
         ]
@@ -290,7 +307,7 @@ def sharded_designs(
     topics: int | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
-) -> list[Design]:
+) -> list[PlannedDesign]:
     """A design for each model of ``cranfield shards``, with the pilot's shards."""
     unknown = [model for model in models if model not in SHARD_MODELS]
     if unknown:
@@ -301,7 +318,7 @@ def sharded_designs(
             fix="Give scores with a column «shard», or runs with `qrels` and `shards`.",
         )
     return [
-        Design(
+        PlannedDesign(
             source="shards",
             test=model,
             systems=systems or len(pilot.systems),
@@ -344,178 +361,148 @@ def sharded_pilot(
 
 @dataclass(frozen=True)
 class DesignRequest:
-    """Designs in a file, or what to make them of; ``grids`` are the lists of numbers behind the flags used."""
+    """Designs in a file, or what to make them of: a request, whose test is any that is simulated.
 
+    ``topics`` take the place of those that a formula or a file has; ``models`` are for a pilot with shards.
+    """
+
+    request: Request = Request()  # noqa: RUF009 (immutable)
     design: str | None = None
-    grids: Mapping[str, Sequence[float]] = field(default_factory=dict)
     judge_correlation: Sequence[float] | None = None
     costs: Costs | None = None
     judged_topics: int | None = None
     topics: int | None = None
-    sides: int = 2
-    method: str | None = None
-    test: str | None = None
     models: tuple[str, ...] = ()
 
-    def designs(self, pilot: ScoreTable | None) -> list[Design]:
+    def designs(self, pilot: ScoreTable | None) -> list[PlannedDesign]:
         """Those that the pilot is for."""
         if self.design is not None:
             made = [self._filled(each, pilot) for each in self._read()]
             return [each for each in made if _is_for(each, pilot)]
-        if not {"min_range", "difference"} & set(self.grids):
-            request = with_default_goal(self._request(), None if pilot is None else scales_of(pilot))
-            if request.difference is not None:
-                return replace(self, grids={**self.grids, "difference": request.difference}).designs(pilot)
+        request = with_default_goal(self.request, None if pilot is None else scales_of(pilot))
+        if request.difference is not None and request.variance is not None:
+            raise NoEffectError(
+                "`variance` has no effect on a difference",
+                parameter="variance",
+                fix="Give `sd`, that of paired differences: √(2σ²(1 − ρ)) where scores correlate by ρ.",
+            )
         if self.costs is not None:
-            return self._judged(pilot, self.costs)
+            return self._judged(request, pilot, self.costs)
         if self.models or (pilot is not None and pilot.shards):
-            self._refuse("a design with shards", variance=True, sd=True, one_sided=True, method=True, test=True)
-            return self._sharded(pilot)
-        request = self._request()
-        if "difference" in self.grids and self._tests_pairs(pilot):
-            test = self.test or ALL_PAIRS_TEST
-            self._refuse(TITLES[test], variance=True, one_sided=True, method=True)
-            request = replace(request, test=PLANNED.get(test, test))
-            return [replace(each, test=test) for each in planned_designs(request, pilot, topics=self.topics)]
-        return self._of_formula(request, pilot)
+            return self._sharded(request, pilot)
+        planned, test = _planned(request, pilot)
+        return [completed(each, test=test) for each in planned_designs(planned, pilot, topics=self.topics)]
 
-    def _judged(self, pilot: ScoreTable | None, costs: Costs) -> list[Design]:
+    def _judged(self, request: Request, pilot: ScoreTable | None, costs: Costs) -> list[PlannedDesign]:
         """Designs with a judge: the cheapest, or the topics that are given."""
         if self.models or (pilot is not None and pilot.shards):
             raise RequestError("a design with shards has no judge", fix="Leave one of them out.")
-        self._refuse("a design with a judge", variance=True, method=True)
-        request = replace(self._request(), test=self.test)
         check_labels(request)
         size, rs = first_size(request, pilot), self.judge_correlation or ()
         if self.topics is None:
-            plans = plan_labels([size], rs, costs, judged_topics=self.judged_topics, sides=self.sides)
-            return _from_rows([row for each in plans for row in each.to_dict()], self.sides, _measure(pilot))
+            plans = plan_labels([size], rs, costs, judged_topics=self.judged_topics, sides=request.sides)
+            return _from_rows([row for each in plans for row in each.to_dict()], request.sides, _measure(pilot))
         if self.judged_topics is None:
             raise RequestError(
                 "the number of topics that the model labels is missing", fix="Add `judged_topics=200`, for instance."
             )
-        designs = designs_from_sizes([size], topics=self.topics, sides=self.sides, measure=_measure(pilot))
+        designs = designs_from_sizes([size], topics=self.topics, sides=request.sides, measure=_measure(pilot))
         return [_among(each, self.judged_topics, r) for each, r in product(designs, rs)]
 
-    def _of_formula(self, request: Request, pilot: ScoreTable | None) -> list[Design]:
-        """For a range of systems, or for two systems."""
-        if "difference" in self.grids:
-            if any(count != 2 for count in self.grids.get("systems", ())):
-                self._refuse(f"{TITLES[self.test or 't']} of two systems", systems=True)
-            self._refuse("a difference", variance=True)
-            request = replace(request, systems=None, method=request.method or "t")  # one pair, whatever the pilot has
-        else:
-            self._refuse("a range", sd=True, one_sided=True)
-        return [completed(each, test=self.test) for each in planned_designs(request, pilot, topics=self.topics)]
-
-    def _request(self) -> Request:
-        flags: dict[str, Any] = {name: tuple(values) for name, values in self.grids.items()}
-        return Request(**flags, sides=self.sides, method=self.method)
-
-    def _tests_pairs(self, pilot: ScoreTable | None) -> bool:
-        """Whether all pairs are tested together: by the test named, or unless something speaks of a single pair."""
-        if self.test is not None:
-            if self.test not in TITLES:
-                raise RequestError(f"there is no test «{self.test}»", fix=fix_for_test(self.test, TITLES))
-            return self.test in FAMILIES or self.test in PLANNED
-        if self.sides == 1 or self.method is not None:
-            return False
-        systems = self.grids.get("systems", () if pilot is None else (len(pilot.systems),))
-        return any(count > 2 for count in systems)
-
-    def _refuse(self, what: str, **names: bool) -> None:
-        """A parameter that has no effect on this kind of design is an error, not ignored."""
-        for name in names:
-            given = self.sides == 1 if name == "one_sided" else name in self.grids or getattr(self, name, None)
-            if given:
-                hint = {
-                    "variance": "Give `sd`, that of paired differences: √(2σ²(1 − ρ)) where scores correlate by ρ.",
-                    "systems": "Leave it out, or test all pairs (`test`: max-t, tukey or holm).",
-                }.get(name, "Leave it out.")
-                raise NoEffectError(f"`{name}` has no effect on {what}", parameter=name, fix=hint)
-
-    def _read(self) -> list[Design]:
+    def _read(self) -> list[PlannedDesign]:
         """The designs of the file; those for shards leave open what is to be detected, all others are complete."""
         assert self.design is not None
         made = read_designs(self.design)
-        open_flags = ("min_range", "difference", "systems", "power") if made[0].source == "shards" else ()
-        closed = [name for name in (*self.grids, *(["method"] if self.method else [])) if name not in open_flags]
-        closed += ["one_sided"] if self.sides == 1 else []
-        closed += ["model"] if self.models else []
-        closed += ["judge_correlation"] if self.judge_correlation is not None else []
-        if closed:
-            what = f"`{closed[0]}` has no effect on a design from a file"
-            raise NoEffectError(what, parameter=closed[0], fix="Leave it out, or `design`.")
+        open_names = OPEN_IN_SHARDS if made[0].source == "shards" else ()
+        _refuse(self.request, "a design from a file", [name for name in OPEN_IN_SHARDS if name not in open_names])
         return made
 
-    def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
+    def _filled(self, design: PlannedDesign, pilot: ScoreTable | None) -> PlannedDesign:
         """What a file left open: the test, the topics, and for shards what is to be found."""
-        if design.replicates is not None and design.replicates.kind.shared and self.test is not None:
+        test = self.request.test
+        if design.replicates is not None and design.replicates.kind.shared and test is not None:
             what = "`test` has no effect on a design whose replicates are a sample"
             raise NoEffectError(what, parameter="test", fix=f"It is {TITLES[design.test]}.")
         if design.source != "shards":
-            return completed(design, test=self.test, topics=self.topics)
+            return completed(design, test=test, topics=self.topics)
         if pilot is None:
             raise RequestError(
                 "a design with shards needs a pilot with shards", fix="Give scores with a column «shard»."
             )
         return completed(
             design,
-            difference=self._goal(),
-            systems=self._whole("systems") or len(pilot.systems),
+            difference=_goal(self.request),
+            systems=_one(self.request, "systems") or len(pilot.systems),
             topics=self.topics or len(pilot.topics),
-            power=self._one("power"),
+            power=_one(self.request, "power"),
         )
 
-    def _sharded(self, pilot: ScoreTable | None) -> list[Design]:
+    def _sharded(self, request: Request, pilot: ScoreTable | None) -> list[PlannedDesign]:
         if pilot is None:
             raise RequestError("a model of shards needs a pilot with shards", fix="Give scores with a column «shard».")
+        _refuse(request, "a design with shards", ["one_sided", "method", "test"])
         return sharded_designs(
             pilot,
             self.models or ("MD6", "MD6r"),
-            difference=self._goal(),
-            systems=self._whole("systems"),
+            difference=_goal(request),
+            systems=_one(request, "systems"),
             topics=self.topics,
-            alpha=self._one("alpha") or 0.05,
-            power=self._one("power") or 0.8,
+            alpha=_one(request, "alpha") or 0.05,
+            power=_one(request, "power") or 0.8,
         )
 
-    def _goal(self) -> float:
-        goal = self._one("min_range") or self._one("difference")
-        if goal is None:
-            raise RequestError("the difference to detect is missing", fix="Name it: `min_range=0.1`, for instance.")
-        return goal
 
-    def _one(self, name: str) -> float | None:
-        values = self.grids.get(name)
-        if values is None:
-            return None
-        if len(values) != 1:
-            raise RequestError(f"`{name}` takes one value here", fix="Verify one at a time.")
-        return values[0]
-
-    def _whole(self, name: str) -> int | None:
-        value = self._one(name)
-        return None if value is None else whole(value, name)
+OPEN_IN_SHARDS = ("min_range", "difference", "systems", "power")
+"""What a file of ``cranfield shards`` leaves open."""
 
 
-def _among(design: Design, judged_topics: int, correlation: float) -> Design:
+def _planned(request: Request, pilot: ScoreTable | None) -> tuple[Request, str | None]:
+    """The request with a test that can be planned for, and the test that will be run."""
+    test = request.test
+    if test is not None and test not in TITLES:
+        raise RequestError(f"there is no test «{test}»", fix=fix_for_test(test, TITLES))
+    if request.difference is None:
+        return replace(request, test=None), test
+    systems = request.systems or (() if pilot is None else (len(pilot.systems),))
+    is_pair = request.one_sided or request.method is not None or all(count <= 2 for count in systems)
+    if test in FAMILIES or test in PLANNED or (test is None and not is_pair):
+        family = test or ALL_PAIRS_TEST
+        return replace(request, test=PLANNED.get(family, family)), family
+    own = None if all(count == 2 for count in request.systems or ()) else request.systems
+    return replace(request, test=None, systems=own, method=request.method or "t"), test
+
+
+def _refuse(request: Request, what: str, names: Sequence[str]) -> None:
+    """A parameter that has no effect on this kind of design is an error, not ignored."""
+    for name in names:
+        if name in request.given:
+            raise NoEffectError(f"`{name}` has no effect on {what}", parameter=name, fix="Leave it out.")
+
+
+def _goal(request: Request) -> float:
+    goal = _one(request, "min_range") or _one(request, "difference")
+    if goal is None:
+        raise RequestError("the difference to detect is missing", fix="Name it: `min_range=0.1`, for instance.")
+    return float(goal)
+
+
+def _one(request: Request, name: str) -> Any:
+    """The only value of a number that takes one here; None where it is left out."""
+    values = getattr(request, name)
+    if values is not None and len(values) != 1:
+        raise RequestError(f"`{name}` takes one value here", fix="Verify one at a time.")
+    return None if values is None else values[0]
+
+
+def _among(design: PlannedDesign, judged_topics: int, correlation: float) -> PlannedDesign:
     """A design whose topics are among those that a judge labels."""
-    n, sd = min(design.topics, judged_topics), (2 * design.variance) ** 0.5
-    spread = Judged(sd=sd, judge_correlation=correlation, judged_topics=judged_topics)
-    planned = PlannedDesign(
-        topics=max(4, n),
-        systems=design.systems,
-        test=design.test,
-        alpha=design.alpha,
-        sides=design.sides,
-        spread=spread,
-    )
-    power = float(achieved(planned, Goal("difference", design.difference)))
-    return replace(design, judged_topics=judged_topics, judge_correlation=correlation, promised_power=power)
+    sd = design.spread.numbers["sd"]
+    judged = replace(design, spread=Judged(sd=sd, judge_correlation=correlation, judged_topics=judged_topics))
+    planned = replace(judged, topics=max(4, min(design.topics, judged_topics)))
+    return replace(judged, promised_power=float(achieved(planned, Goal("difference", design.difference))))
 
 
-def _is_for(design: Design, pilot: ScoreTable | None) -> bool:
+def _is_for(design: PlannedDesign, pilot: ScoreTable | None) -> bool:
     if pilot is None:
         return True
     fits = not design.measure or design.measure in pilot.measures

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import NoEffectError, RequestError
-from cranfield.methods.design import Judged
+from cranfield.methods.design import METHODS, Goal, Judged, Sd, achieved
+from cranfield.methods.design.formulas import SHARED
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.simulation.simulator import fit_simulator
 from cranfield.methods.verification.batch_tests import (
@@ -23,7 +24,7 @@ from cranfield.methods.verification.batch_tests import (
     Sums,
     make_test,
 )
-from cranfield.methods.verification.designs import Design
+from cranfield.methods.verification.designs import PlannedDesign
 from cranfield.methods.verification.populations import (
     JudgedNormalWorld,
     JudgedPilotWorld,
@@ -208,10 +209,11 @@ class Verification:
     in which any pair is significant. ``reversed`` is the share in which the worst is significantly better. ``verdict``
     is ``enough``, ``short`` or ``undecided``, and wrong with a probability of at most 1 − ``confidence``.
     ``topics_needed`` is the smallest number of topics seen to reach the power, between ``needed_lower`` and
-    ``needed_upper``. ``left_out`` are systems of the pilot whose scores cannot be given the means in question.
+    ``needed_upper``. ``left_out`` are systems of the pilot whose scores cannot be given the means in question; the
+    formula gives ``own_power`` for the variance of the others (nan where there is no formula).
     """
 
-    design: Design
+    design: PlannedDesign
     world: str
     power: CollectionRate
     anything: CollectionRate
@@ -227,6 +229,7 @@ class Verification:
     needed_upper: int | None
     curve: tuple[Look, ...]
     left_out: tuple[str, ...]
+    own_power: float
     most_collections: int
     seed: int
 
@@ -261,7 +264,7 @@ class Verification:
 
 
 def verify(
-    design: Design,
+    design: PlannedDesign,
     pilot: ScoreTable | JudgedScores | None = None,
     *,
     collections: int | None = None,
@@ -340,13 +343,23 @@ def verify(
         needed_upper=upper,
         curve=curve,
         left_out=left_out,
+        own_power=_power_of(design, float(residual)),
         most_collections=most,
         seed=seed,
     )
 
 
+def _power_of(design: PlannedDesign, residual: float) -> float:
+    """The power that the formula gives for another residual variance; nan where there is no formula."""
+    method = METHODS[design.goal].get(design.method)
+    if method is None or method.design != SHARED or not residual > 0:
+        return float("nan")
+    planned = replace(design, test=design.method, spread=Sd.of_variance(residual))
+    return float(achieved(planned, Goal(design.goal, design.difference)))
+
+
 def _task(
-    design: Design,
+    design: PlannedDesign,
     pilot: ScoreTable | JudgedScores | None,
     margins: str | None,
     dependence: str | None,
@@ -371,7 +384,7 @@ def _task(
 
 
 def make_world(
-    design: Design,
+    design: PlannedDesign,
     pilot: ScoreTable | None,
     *,
     margins: str | None = None,
@@ -406,7 +419,7 @@ def make_world(
     return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
 
 
-def _check_judged(design: Design, margins: str | None, dependence: str | None, resamples: int | None) -> None:
+def _check_judged(design: PlannedDesign, margins: str | None, dependence: str | None, resamples: int | None) -> None:
     if margins is not None or dependence is not None:
         raise NoEffectError(
             "`margins` and `dependence` have no effect on a design with a judge",
@@ -424,7 +437,7 @@ def _check_judged(design: Design, margins: str | None, dependence: str | None, r
         )
 
 
-def _judged_world(design: Design, pilot: ScoreTable | JudgedScores | None) -> JudgedWorld:
+def _judged_world(design: PlannedDesign, pilot: ScoreTable | JudgedScores | None) -> JudgedWorld:
     if pilot is not None:
         scores = pilot.of(pilot.measures[0]) if isinstance(pilot, ScoreTable) else pilot
         return JudgedPilotWorld.of(scores, design.systems, design.judge_correlation)
@@ -441,7 +454,7 @@ def default_collections(work: int) -> int:
     return max(LEAST_COLLECTIONS, min(MOST_COLLECTIONS, DEFAULT_WORK // max(work, 1)))
 
 
-def _check_work(task: BatchTask, design: Design) -> None:
+def _check_work(task: BatchTask, design: PlannedDesign) -> None:
     """Refuse a design of which even the fewest collections take too long, or too much memory."""
     work = LEAST_COLLECTIONS * task.work
     if work <= MOST_WORK and task.products <= MOST_PRODUCTS:
@@ -465,7 +478,7 @@ def _search_collections(task: BatchTask, simulated: int) -> int:
     return max(task.collections, min(simulated, 8 * BATCH, allowed) // task.collections * task.collections)
 
 
-def _check(design: Design, collections: int | None, tolerance: float, confidence: float) -> None:
+def _check(design: PlannedDesign, collections: int | None, tolerance: float, confidence: float) -> None:
     if design.topics < 2 or design.systems < 2:
         raise RequestError("a design has two topics and two systems or more", fix="Name them: `topics`, `systems`.")
     if design.test in SAMPLING and design.shards < 2 and design.replicates is None:
@@ -516,7 +529,7 @@ class _Run:
             verdict = ENOUGH if lower >= power - tolerance else SHORT if upper < power else UNDECIDED
         return counts, verdict
 
-    def search(self, design: Design, batches: int) -> tuple[Look, ...]:
+    def search(self, design: PlannedDesign, batches: int) -> tuple[Look, ...]:
         """Power against topics around the target: first apart, then ever closer, on the same collections grown."""
         seen: dict[int, CollectionRate] = {}
 
