@@ -629,7 +629,7 @@ def test_a_one_sided_test_shows_only_what_is_better_than_the_baseline(test: Test
 
 def test_a_one_sided_test_needs_a_baseline_and_a_mean() -> None:
     scores = scores_of(np.random.default_rng(1).normal(size=(20, 3)))
-    with pytest.raises(RequestError, match="none is named"):
+    with pytest.raises(RequestError, match="has no effect without `baseline`"):
         cranfield.compare(scores, one_sided=True)
     with pytest.raises(RequestError, match="has two sides"):
         cranfield.compare(scores, one_sided=True, baseline="s0", test="wilcoxon")

@@ -103,6 +103,7 @@ def compare(
         Param(
             "With `baseline`: test only whether the other systems are better than it (one-sided).",
             label="one-sided test",
+            requires=("baseline",),
             excludes=("judge", "audit"),
         ),
     ] = False,
@@ -125,6 +126,7 @@ def compare(
             gt=0,
             le=1e12,
             metavar="M",
+            requires=("baseline",),
             excludes=("judge", "audit"),
         ),
     ] = None,
