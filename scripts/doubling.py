@@ -44,14 +44,8 @@ TABLE_COMMANDS = {
     "pack": ["pack", "--out", "packed.cran"],
     "study past": ["study", "past", "--difference", "0.05"],
 }
-PAIRS = (
-    "size",
-    "power",
-    "compare",
-    "compare tukey",
-    "leaderboard",
-    "reliability",
-)  # what looks at all pairs of systems
+# What looks at all pairs of systems.
+PAIRS = ("size", "power", "compare", "compare tukey", "leaderboard", "reliability", "study past")
 RUN_COMMANDS = {
     "score": ["score"],
     "check": ["check"],

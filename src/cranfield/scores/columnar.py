@@ -40,6 +40,7 @@ from cranfield.scores.stored import UnreadNames
 from cranfield.scores.table import TOPIC_ROLES, Cell, ScoreTable, natural, own
 from cranfield.types import Array
 
+_TOGETHER = 1 << 18  # codes at a time
 LARGEST_PART = 0.5  # of memory that one table may take: whoever reads it computes with it
 
 Place = Callable[[int, int], str]
@@ -57,7 +58,7 @@ class Axis:
     def size(self) -> int:
         return len(self.names)
 
-    def at(self, chosen: Array) -> Array | int:
+    def at(self, chosen: Array | slice) -> Any:
         return 0 if self.positions is None else self.positions[chosen]
 
 
@@ -88,7 +89,15 @@ def named_axis(
         return Axis(order, column.codes)
     place = {name: at for at, name in enumerate(order)}
     kind = np.uint16 if len(order) <= 1 << 16 else np.int32
-    return Axis(order, np.array([place[name] for name in texts], kind)[column.codes])
+    return Axis(order, _renumbered(column.codes, np.array([place[name] for name in texts], kind)))
+
+
+def _renumbered(codes: Array, numbers: Array) -> Array:
+    """``numbers[codes]``, some at a time: NumPy makes eight bytes of every index."""
+    found = np.empty(len(codes), numbers.dtype)
+    for first in range(0, len(codes), _TOGETHER):
+        found[first : first + _TOGETHER] = numbers[codes[first : first + _TOGETHER]]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,13 +170,16 @@ class CodedScores:
             return (scores if self.wide else scores.T).reshape(shape)
         _check_room(shape, rows.size * scores.shape[1])
         values = np.full(shape, np.nan)
-        kept = slice(None) if shard.positions is None or shard.positions.min() >= 0 else shard.positions >= 0
         cells = values.reshape((-1, *shape[2:]) if self.wide else (scores.shape[1], -1))
-        at = 0 if shard.positions is None else shard.positions[kept]
-        if self.wide:
-            cells[rows[kept], :, at] = scores[kept]
-        else:
-            cells[:, rows[kept] * np.int64(shard.size) + at] = scores[kept].T
+        for first in range(0, len(rows), _TOGETHER):
+            part = slice(first, first + _TOGETHER)
+            at = shard.at(part)
+            kept = slice(None) if shard.positions is None or at.min() >= 0 else at >= 0
+            at = at if shard.positions is None else at[kept]
+            if self.wide:
+                cells[rows[part][kept], :, at] = scores[part][kept]
+            else:
+                cells[:, rows[part][kept] * np.int64(shard.size) + at] = scores[part][kept].T
         return values
 
     def _means(self, shard: Axis) -> Array:

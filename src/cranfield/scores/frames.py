@@ -246,7 +246,7 @@ def _from_wide(columns: list[str], rows: Iterator[Any], measure: str | None) -> 
 
 ROWS = 1 << 18  # of a Parquet file at a time; Polars writes groups of so many
 CELLS = 1 << 22  # of a Parquet file at a time: some columns, and
-ROWS_OF_COLUMNS = 1 << 19  # rows of them at most
+ROWS_OF_COLUMNS = 1 << 18  # rows of them at most: a group of Polars
 _MANY = 1 << 12  # distinct texts above which a library's categories cost more than a dictionary
 
 
