@@ -55,7 +55,8 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def test_a_study_from_its_goal_to_its_paragraph(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "mine.study"
-    started = run("new", file, "--difference", 0.03, "--sd", 0.09, "--system", "s9", "--baseline", "s2")
+    goal = ("--difference", 0.03, "--sd", 0.09, "--plan", "hybrid")
+    started = run("new", file, *goal, "--system", "s9", "--baseline", "s2")
     assert "73 topics" in started.output
     refused = run("test", file, code=1)
     assert "too early" in str(refused.exception)
@@ -172,8 +173,8 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--bounds", "1"), "not two numbers"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--system", "a"), "a pair has two systems"),
         (
-            ("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "2"),
-            "«looks» has no effect in the hybrid plan",
+            ("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--first", "20"),
+            "«first» has no effect in the group-sequential plan",
         ),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--cautious"), "no cautious form"),
         (("simulate", "all.csv", "--pairs", 3, "--system", "s9"), "either named or drawn"),
@@ -207,7 +208,7 @@ def test_a_refused_test_exits_with_1_and_no_traceback(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, "study", "test", file], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
-    assert "Add 90 topics" in done.stderr
+    assert "Add 23 topics" in done.stderr  # the first of four looks
     assert done.stdout == ""
 
 

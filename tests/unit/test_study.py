@@ -121,7 +121,7 @@ def test_an_iterative_study_stops_where_the_algorithm_does(path: Path, drawn: Ar
 def test_a_hybrid_study_asks_for_what_the_sd_seen_needs(path: Path, drawn: Array) -> None:
     from designs import size_for_difference
 
-    study = begun(path, sd=0.08)
+    study = begun(path, sd=0.08, plan="hybrid")
     first = int(size_for_difference(difference=0.04, sd=0.08).topics)
     study.add(table_of(drawn[:10]))
     assert study.status().next_look == first  # an sd seen early changes nothing
@@ -352,7 +352,7 @@ def test_a_changed_goal_is_recorded_and_reported(path: Path, drawn: Array) -> No
         ({"colour": "blue"}, "x"),
         ({"power": 2.0}, "x"),
         ({"plan": "y"}, "x"),
-        ({"looks": (0.5, 1.0)}, "x"),
+        ({"first": 20}, "x"),
     ],
 )
 def test_changes_that_make_no_sense_are_not_recorded(changes: dict[str, Any], reason: str, path: Path) -> None:

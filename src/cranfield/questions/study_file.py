@@ -97,10 +97,7 @@ class StudyLogResult(Result):
         return str(self.steps[-1]["check"])
 
 
-@question(
-    "A new study",
-    examples=("cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid --topics topics.txt",),
-)
+@question("A new study", examples=("cranfield study new mine.study --difference 0.03 --sd 0.13 --topics topics.txt",))
 def study_new(
     file: OwnFile,
     *,
@@ -135,7 +132,7 @@ def study_new(
             "looks",
             "spending",
             "bounds",
-            usual={"name": "hybrid"},
+            usual={"name": "group-sequential"},
             **NEW_PLAN,
             name=groups.changed(groups.Plan, "name", PlanName),
         ),

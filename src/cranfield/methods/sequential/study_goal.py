@@ -50,7 +50,7 @@ class StudyGoal:
 
     difference: float
     sd: float
-    plan: str = "hybrid"
+    plan: str = "group-sequential"
     alpha: float = 0.05
     power: float = 0.8
     sd_from: str = "given"
