@@ -89,7 +89,7 @@ def test_a_vine_names_its_copulas_and_charts_are_drawn(scores: str, tmp_path: Pa
     result = run("simulate", scores, "-m", "AP", "--dependence", "vine", "--plot", str(chart))
     assert result.exit_code == 0, result.output
     assert any(name in result.stdout for name in ("clayton", "frank"))
-    assert "correlation, simulated" in chart.read_text()
+    assert "sd of a difference, simulated" in chart.read_text()
     assert "Nothing was written" in result.stdout
 
 
@@ -157,7 +157,7 @@ def test_verify_draws_power_against_topics(tmp_path: Path) -> None:
     path = tmp_path / "power.svg"
     result = run("verify", "--difference", "0.1", "--sd", "0.15", "--collections", "500", "--plot", str(path), "--md")
     assert result.exit_code == 0
-    assert "by its formula" in path.read_text()
+    assert "for which the formula says" in path.read_text()
     assert "**Power, on normal scores; low and high: 95 % intervals**" in result.stdout
 
 

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import cranfield
+from chart_rules import check_chart, marks
 from cranfield.cli.app import app
 from cranfield.methods.sequential import open_study
 from cranfield.scores import ScoreTable
@@ -127,13 +128,14 @@ def test_plans_are_compared_before_one_is_chosen(run: Run) -> None:
 @pytest.mark.parametrize("figure", ["plans", "inclusion", "sd", "errors"])
 def test_simulate_shows_the_price_of_every_plan(run: Run, tmp_path: Path, figure: str) -> None:
     who = ("--system", "s9", "--baseline", "s2") if figure == "inclusion" else ("--pairs", 5)
-    out = tmp_path / f"{figure}.json"
+    out = tmp_path / f"{figure}.svg"
     shown = run("simulate", "all.csv", *who, "--repeats", 200, "--json", "--plot", out, "--chart", figure)
     content = json.loads(shown.output)
     assert len(content["rows"]) == 8
     assert {"topics", "sd_bias", "false_positives", "power"} <= set(content["rows"][0])
     assert content["seed"] == 1
-    assert "mark" in out.read_text()
+    axis = {"plans": "topics if the systems differ", "inclusion": "probability of inclusion"}
+    assert axis.get(figure, "iterative") in out.read_text()
 
 
 def test_simulate_takes_two_systems_differences_or_a_study(run: Run, tmp_path: Path) -> None:
@@ -260,28 +262,29 @@ def test_starting_and_asking_a_study_does_not_load_the_compiler(tmp_path: Path) 
 
 
 def test_the_course_of_looks_shows_boundaries_and_only_what_was_looked_at(run: Run, tmp_path: Path) -> None:
-    file, picture = tmp_path / "looks.study", tmp_path / "looks.json"
+    file = tmp_path / "looks.study"
     plan = ("--plan", "group-sequential", "--looks", "2", "--difference", 0.02, "--sd", 0.09)
     run("new", file, *plan, "--system", "s9", "--baseline", "s2")
     for batch in range(3):
         run("add", file, f"batch{batch}.csv")
-    run("status", file, "--plot", picture)
-    assert [row["statistic"] for row in _values(picture)] == [None, None]
+    lines = {mark.name: mark for mark in marks(cranfield.study_status(str(file)).chart(), "line")}
+    assert lines["t"].x == []
     run("test", file)
-    run("status", file, "--plot", picture)
-    rows = _values(picture)
-    assert rows[0]["topics"] == 90
-    assert rows[0]["statistic"] is not None
-    assert rows[0]["boundary"] > rows[-1]["boundary"] > 1.96
-    assert all(row["statistic"] is None for row in rows[1:])
+    chart = cranfield.study_status(str(file)).chart()
+    check_chart(chart)
+    lines = {mark.name: mark for mark in marks(chart, "line")}
+    assert lines["t"].x == [90]
+    assert lines["boundary"].y[0] > lines["boundary"].y[-1] > 1.96
+    assert list(lines["boundary, the other way"].y) == [-value for value in lines["boundary"].y]
 
 
-def test_peeking_is_drawn_pair_by_pair(run: Run, tmp_path: Path) -> None:
-    picture = tmp_path / "peek.json"
-    found = json.loads(run("peek", "all.csv", "--first", 20, "--high", 0.3, "--plot", picture, "--json").output)
-    rows = _values(picture)
-    assert {row["pair"] for row in rows} == set(range(1, min(12, found["rows"][0]["pairs"]) + 1))
-    assert {row["topics"] for row in rows} == set(range(20, 91))
+@pytest.mark.usefixtures("run")
+def test_peeking_is_drawn_pair_by_pair() -> None:
+    found = cranfield.study_peek("all.csv", first=20, high=0.3)
+    chart = found.chart()
+    check_chart(chart)
+    assert len(marks(chart, "line")) == min(12, found.to_dict()["rows"][0]["pairs"])
+    assert all(list(mark.x) == list(range(20, 91)) for mark in marks(chart, "line"))
 
 
 def test_a_study_without_topics_has_no_course(run: Run, tmp_path: Path) -> None:
@@ -289,8 +292,3 @@ def test_a_study_without_topics_has_no_course(run: Run, tmp_path: Path) -> None:
     run("new", file, "--difference", 0.03, "--sd", 0.09)
     refused = run("status", file, "--plot", tmp_path / "x.svg", code=2)
     assert "no topics yet" in str(refused.exception)
-
-
-def _values(picture: Path) -> list[dict[str, Any]]:
-    values: list[dict[str, Any]] = json.loads(picture.read_text())["layer"][0]["data"]["values"]
-    return values

@@ -345,7 +345,7 @@ def curves(
             marks.insert(0, _curve(each, GREY, "", width=0.6, name=""))
     for at, (dash, tone) in reversed(tones.items()):
         each = series[at]
-        if each.band:
+        if each.band and (len(series) <= 2 or at == main):  # more would hide each other
             lower, upper = ([ends[side] for ends in each.band] for side in (0, 1))
             marks.append(Mark(kind="band", x=[point[0] for point in each.points], y=lower, y2=upper, colour=tone))
         marks.append(_curve(each, tone, dash, width=2.0, name=each.name if len(series) > 1 else ""))

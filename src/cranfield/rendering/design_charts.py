@@ -250,7 +250,9 @@ def verify_chart(result: VerificationResult) -> Chart:
     formula = first.design.promised_power
     note = f"Dashed: power {first.design.power:g}; orange: {first.design.topics:,} topics"
     note += f", for which the formula says {formula:.3f}." if formula == formula else "."
-    return Chart(panels=[curves(series, x=x, y=y, here=here, goal=first.design.power)], note=note)
+    rate, planned = first.power.rate, first.design.power
+    title = f"{first.design.topics:,} topics have a simulated power of {rate:.3f}, planned {planned:g}"
+    return Chart(panels=[curves(series, x=x, y=y, here=here, goal=first.design.power)], title=title, note=note)
 
 
 def _label(each: Any, found: Sequence[Any]) -> str:

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +27,7 @@ INSET = 7.0  # between the ends of a scale and those of its panel, so that no do
 ROW = 18.0  # of a name
 GAP = 28.0  # between panels
 MOST_NAME = 0.36  # of the width, for a name beside its row
+HALO = '#ffffff" stroke-width="3" paint-order="stroke'  # of a number on a curve
 SAMPLE = 24.0  # of a dashed line, before its name
 MOST_LABEL = 0.28  # of the width, for the name of a line at its end
 
@@ -168,6 +170,7 @@ _WIDTHS = {
 _WIDTH = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
 
 
+@lru_cache(4096)
 def text_width(text: str, size: float = TEXT) -> float:
     """The width of a text in pixels, from the widths of the letters of Helvetica and Arial."""
     return size * sum(_WIDTH.get(letter) or _other_width(letter) for letter in text)
@@ -202,7 +205,7 @@ def shortened(text: str, width: float, size: float = TEXT) -> str:
 
 
 def _text(text: str, x: float, y: float, **how: Any) -> str:
-    names = {"size": "font-size", "anchor": "text-anchor", "weight": "font-weight", "colour": "fill"}
+    names = {"size": "font-size", "anchor": "text-anchor", "weight": "font-weight", "colour": "fill", "edge": "stroke"}
     given = "".join(f' {names[word]}="{value}"' for word, value in how.items())
     return f'<text x="{_at(x)}" y="{_at(y)}"{given}>{html_text(text)}</text>'
 
@@ -418,7 +421,9 @@ def _bars(mark: Mark, x: Scale, y: Scale) -> str:
 
 def _texts(mark: Mark, x: Scale, y: Scale) -> str:
     return "".join(
-        _text(text, x.at(a) + 7, y.at(b) - 6, size=f"{SMALL:g}", anchor=mark.anchor, colour=_colour(mark, at))
+        _text(
+            text, x.at(a) + 7, y.at(b) - 6, size=f"{SMALL:g}", anchor=mark.anchor, colour=_colour(mark, at), edge=HALO
+        )
         for at, (a, b, text) in enumerate(zip(mark.x, mark.y, mark.texts, strict=True))
         if text and x.holds(a) and y.holds(b)
     )

@@ -9,7 +9,7 @@ from cranfield.rendering.charts import Row, Series, curves, intervals, listing, 
 from cranfield.rendering.drawing import BLUE, ORANGE, Axis, Chart, Panel
 
 if TYPE_CHECKING:
-    from cranfield.methods.judging.assessment import JudgeAssessment
+    from cranfield.methods.judging.assessment import JudgeAssessment, JudgeOnMeasure
 
 STEPS = 40  # of a curve
 
@@ -19,15 +19,20 @@ def worth_chart(found: JudgeAssessment) -> Chart:
     n, most = len(found.topics), max([*found.sizes, 2 * len(found.topics)])
     sizes = sorted({round(n * (most / n) ** (at / STEPS)) for at in range(STEPS + 1)})
     series = []
-    for each in found.measured:
-        if each.measure == found.measures[0]:
-            worth = [each.correlation.worth(size) for size in sizes]
-            points = list(zip(map(float, sizes), (value for value, _, _ in worth), strict=True))
-            series.append(Series(each.judge, points, [(low, high) for _, low, high in worth]))
+    for each in _by_correlation(found, weighted=True):
+        worth = [each.correlation.worth(size) for size in sizes]
+        points = list(zip(map(float, sizes), (value for value, _, _ in worth), strict=True))
+        series.append(Series(each.judge, points, [(low, high) for _, low, high in worth]))
     x = Axis(title="topics labelled by the judge (N)")
     y = Axis(title=f"topics that the {n} topics with human labels are worth")
-    note = "Bands: the interval of r, which is estimated."
+    note = "Band: the interval of r, which is estimated."
     return Chart(panels=[curves(series, x=x, y=y)], subtitle=_about(found), note=note)
+
+
+def _by_correlation(found: JudgeAssessment, *, weighted: bool = False) -> list[JudgeOnMeasure]:
+    """The judges on the first measure, the highest r first; combinations of judges where they are ``weighted``."""
+    mine = [each for each in found.measured if each.measure == found.measures[0] and (weighted or not each.weights)]
+    return sorted(mine, key=lambda each: -each.correlation.median.value)
 
 
 def _about(found: JudgeAssessment) -> str:
@@ -45,8 +50,7 @@ def agreement_chart(found: JudgeAssessment) -> Chart:
             y=f"mean score by {each.judge}",
             title=f"{each.judge}: τ = {each.order.tau:.2f}",
         )
-        for each in found.measured
-        if each.measure == found.measures[0] and not each.weights
+        for each in _by_correlation(found)
     ]
     kept, some = only_two(panels, "judges")
     return Chart(panels=kept, subtitle=_about(found), note=f"Dashed: equal means. {some}".strip())
@@ -55,7 +59,7 @@ def agreement_chart(found: JudgeAssessment) -> Chart:
 def favour_chart(found: JudgeAssessment, rows: Sequence[Row]) -> Chart:
     """How far each judge shifts every system, with simultaneous intervals, one panel per judge."""
     what = "team" if found.teams else "system"
-    measure, own = found.measures[0], [each.judge for each in found.measured if not each.weights]
+    measure, own = found.measures[0], [each.judge for each in _by_correlation(found)]
     mine = [
         row
         for row in rows

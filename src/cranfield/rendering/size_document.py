@@ -399,7 +399,7 @@ def _saves(rows: Sequence[Mapping[str, Any]], y: str, other: str) -> str:
     shares = [(1 - row[y] / row[other], row["judge_correlation"]) for row in rows if row[y] is not None and row[other]]
     most, r = max(shares, default=(0.0, 0.0))
     what = "cost" if y == "cost" else "human labels"
-    return f"The model's labels save up to {most:.0%} of the {what} (r = {r:g})"
+    return f"The model's labels save up to {100 * most:.0f} % of the {what} (r = {r:g})"
 
 
 def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:

@@ -184,7 +184,7 @@ def _looks_course(rows: Rows, goal: float) -> Panel:
 
 def _sequence_course(rows: Rows, goal: float) -> Panel:
     points = _points(rows, "topics", "difference")
-    band = [(row["lower"], row["upper"]) for row in rows]
+    band = _points(rows, "lower", "upper")
     y = Axis(title="difference and its confidence sequence")
     return curves([Series("", points, band, points[-1:])], x=TOPICS, y=y, goal=goal)
 
