@@ -416,11 +416,12 @@ def _pilots(about: ReportInput) -> Any:
 
 
 def _designs(about: ReportInput) -> Any:
-    from cranfield.methods.pooling import depth_study, equivalent_designs
+    from cranfield.methods.pooling import depth_study, pool_designs
 
     collection = _runs_of(about, "pools are made")
     target = about.target
-    return equivalent_designs(depth_study(collection, about.table.measures, estimate=target.estimate), target)
+    study = depth_study(collection, about.table.measures, estimate=target.estimate)
+    return pool_designs(study, target, seed=about.seed)
 
 
 def _reliability(about: ReportInput) -> Any:

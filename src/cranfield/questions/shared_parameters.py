@@ -143,7 +143,7 @@ Systems = Annotated[
         ge=2,
         le=1_000_000,
         metavar="M",
-        excludes=("pairs", "reuse"),
+        excludes=("pairs",),
     ),
 ]
 Difference = Annotated[
@@ -155,7 +155,7 @@ Difference = Annotated[
         gt=0,
         le=1e3,
         metavar="D",
-        excludes=("pairs", "reuse"),
+        excludes=("pairs",),
     ),
 ]
 Test = Annotated[
@@ -164,7 +164,7 @@ Test = Annotated[
         "Test to plan for, with a difference; t is for a pair named in advance.",
         default="holm",
         titles=PLANNED_TEST_TITLES,
-        excludes=("pairs", "reuse"),
+        excludes=("pairs",),
     ),
 ]
 Shards = Annotated[Counts, Param("Numbers of shards.", short="-s")]
