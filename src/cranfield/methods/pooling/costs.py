@@ -211,13 +211,11 @@ class Budget:
             f"{self._pays()} for {best.topics:,} topics at depth {best.depth}, by the formula enough to {goal} "
             f"with {measure} ({variance_words(self.estimate)}{self._units(measure)})"
         )
-        if best.simulated_power == best.simulated_power:
-            value = f"{self.target.of(measure).value:g}"
-            text += f". By simulation a difference of {value} at full depth is found with power "
+        other = f"{deepest.detectable:.3g}"
+        if self.is_simulated:
+            difference, other = f"{self.target.of(measure).value:g}", f"{deepest.simulated_power:.2f}"
+            text += f". By simulation a difference of {difference} at full depth is found with power "
             text += f"{best.simulated_power:.2f}"
-            other = f"{deepest.simulated_power:.2f}"
-        else:
-            other = f"{deepest.detectable:.3g}"
         if best is deepest or (deepest.topics or 0) < 2:
             return f"{text}."
         return f"{text}; with {deepest.topics:,} topics at depth {deepest.depth} it is {other}."
@@ -234,10 +232,11 @@ class Budget:
     def _new_teams(self, best: PoolDesign) -> str:
         if best.own_tau != best.own_tau:
             return ""
-        text = f"At depth {best.depth} a run of a team that was left out of the pool loses up to {best.drop:.4f} "
-        text += f"in {best.measure} and "
-        text += f"the leave-one-team-out τ is {best.own_tau:.3f}"
         deepest = self.of(best.measure)[-1]
+        text = (
+            f"At depth {best.depth} a run of a team that was left out of the pool loses up to {best.drop:.4f} in "
+            f"{best.measure} and the leave-one-team-out τ is {best.own_tau:.3f}"
+        )
         return (
             f"{text}."
             if best is deepest
@@ -372,41 +371,36 @@ class _OfMeasure:
         return np.array([point.judged for point in self.points])
 
     def designs(self, budget: float | None, reuse: Sequence[Reusability]) -> list[PoolDesign]:
-        per_topic = self.prices.per_topic(self.judged)
         topics, power = self._solved(budget)
-        cost = topics * per_topic  # S14 §5.4, with a price for the topic too
+        cost = topics * self.prices.per_topic(self.judged)  # S14 §5.4, with a price for the topic too
         smallest = self.target.detectable(topics[:, np.newaxis], self.noise)
-        with np.errstate(invalid="ignore"):
-            same = np.abs(power - (power[-1] if budget is None else np.nanmax([*power, -np.inf]))) <= SAME_POWER
+        reference = power[-1] if budget is None else max([*power[np.isfinite(power)], -np.inf])
+        same = np.abs(power - reference) <= SAME_POWER
         best = self._cheapest(cost, same) if budget is None else _strongest(same, smallest[:, 0])
         columns = {
             **self._formula(budget, topics),
             "topics": topics,
-            "reliability": [
-                reliability(n, point.signal_to_noise) for n, point in zip(topics.tolist(), self.points, strict=True)
-            ],
+            "reliability": reliability(topics, np.array([point.signal_to_noise for point in self.points])),
             "judgments": topics * self.judged,
             "cost": cost,
-            "detectable": smallest[:, 0],
-            "detectable_low": smallest[:, 1],
-            "detectable_high": smallest[:, 2],
-            "achieved_power": _formula_power(self.target, topics, self.noise[:, 0]),
+            **dict(zip(("detectable", "detectable_low", "detectable_high"), smallest.T, strict=True)),
             "simulated_power": power,
             "same_power": same,
             "best": np.arange(len(topics)) == best,
             "frontier": on_frontier(topics, topics * self.judged),
-            **_of_new_teams(reuse),
+            "own_tau": [each.own_tau for each in reuse],
+            "drop": [each.worst.drop for each in reuse],
         }
-        return [self._design(at, columns) for at in range(len(self.points))]
+        return [
+            self._design(at, {name: column for name, column in columns.items() if len(column)})
+            for at in range(len(topics))
+        ]
 
     def _design(self, at: int, columns: Mapping[str, Any]) -> PoolDesign:
-        point = self.points[at]
         row = {name: np.asarray(column)[at].item() for name, column in columns.items()}
         row |= {name: _count(row[name]) for name in ("topics", "topics_low", "topics_high", "formula_topics")}
         names = ("measure", "depth", "full", "judged", "coverage", "lost", "variance", "lower", "upper")
-        return PoolDesign(
-            **{name: getattr(point, name) for name in names}, signal_to_noise=point.signal_to_noise, **row
-        )
+        return PoolDesign(**{name: getattr(self.points[at], name) for name in (*names, "signal_to_noise")}, **row)
 
     def _solved(self, budget: float | None) -> tuple[Array, Array]:
         """The topics at every depth and their simulated power; nan where there is none."""
@@ -436,6 +430,7 @@ class _OfMeasure:
         )
         return {
             "relative_topics": self.noise[:, 0] / deepest if deepest > 0 else unknown,
+            "achieved_power": _formula_power(self.target, topics, self.noise[:, 0]),
             "formula_topics": formula,
             "topics_low": corrected[0],
             "topics_high": corrected[1],
@@ -465,22 +460,14 @@ def _formula_power(target: Target, topics: Array, variance: Array) -> Array:
     return powers
 
 
-def _of_new_teams(reuse: Sequence[Reusability]) -> dict[str, list[float]]:
-    if not reuse:
-        return {}
-    return {"own_tau": [each.own_tau for each in reuse], "drop": [each.worst.drop for each in reuse]}
-
-
-def reliability(topics: float, signal_to_noise: float) -> float:
+def reliability(topics: Array, signal_to_noise: Array) -> Array:
     """Eρ² of n topics; nan where the systems' variance is not known, 0 where it is estimated below 0.
 
-    >>> round(reliability(50, 0.1285), 3)  # TREC-8 AP, the best 60 runs
-    0.865
+    >>> reliability(np.array([50.0]), np.array([0.1285])).round(3).tolist()  # TREC-8 AP, the best 60 runs
+    [0.865]
     """
-    if not (topics >= 1 and signal_to_noise == signal_to_noise):
-        return float("nan")
-    spread = Sd.of_variance(1.0, systems_variance=signal_to_noise)
-    return float(achieved(Design(topics=topics, spread=spread), Goal("reliability")))
+    spread = Sd.of_variance(np.ones(len(topics)), systems_variance=signal_to_noise)
+    return np.where(topics >= 1, achieved(Design(topics=topics, spread=spread), Goal("reliability")), np.nan)
 
 
 def on_frontier(topics: Array, judgments: Array) -> Array:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -103,11 +102,11 @@ class DepthVariance:
     coverage: float
     lost: int
     variance: float
-    lower: float
-    upper: float
-    system_variance: float
-    residual: float
-    difference: float
+    lower: float = float("nan")
+    upper: float = float("nan")
+    system_variance: float = float("nan")
+    residual: float = float("nan")
+    difference: float = float("nan")
 
     @property
     def signal_to_noise(self) -> float:
@@ -172,15 +171,6 @@ class DepthStudy:
         """The systems that the designs distinguish, in words."""
         return self.choice.words(measure, self.systems)
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One row per measure and depth."""
-        return [{**point.__dict__, "signal_to_noise": point.signal_to_noise} for point in self.points]
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        from cranfield.scores.frames import rows_frame
-
-        return rows_frame(self.to_dict(), backend)
-
     @classmethod
     def from_table(cls, rows: Mapping[int, tuple[float, Mapping[str, float]]], estimate: str = "two-way") -> DepthStudy:
         """A study published elsewhere: for every depth, judged documents per topic and each measure's variance.
@@ -193,8 +183,7 @@ class DepthStudy:
         """
         if not rows:
             raise RequestError("there is no depth", fix="Give {depth: (judged per topic, {measure: variance})}.")
-        unknown = float("nan")
-        measures = tuple(next(iter(rows.values()))[1])
+        measures, unknown = tuple(next(iter(rows.values()))[1]), float("nan")
         points = tuple(
             DepthVariance(
                 measure=measure,
@@ -204,11 +193,6 @@ class DepthStudy:
                 coverage=unknown,
                 lost=0,
                 variance=variances[measure],
-                lower=unknown,
-                upper=unknown,
-                system_variance=unknown,
-                residual=unknown,
-                difference=unknown,
             )
             for measure in measures
             for depth, (judged, variances) in sorted(rows.items())

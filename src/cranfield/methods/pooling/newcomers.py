@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Collection
-from cranfield.errors import RequestError, say_percent
+from cranfield.errors import RequestError
 from cranfield.measures import parse_measures
 from cranfield.methods.pooling.depths import check_judged
 from cranfield.scores.rescoring import Rescorer
@@ -79,16 +79,6 @@ class Reusability:
             "unjudged": float(np.average(unjudged, weights=[team.runs for team in self.teams])),
             "most_unjudged": float(unjudged.max()),
         }
-
-    def summary(self) -> str:
-        """What the pool means for a new team."""
-        row = self.to_dict()
-        return (
-            f"At depth {self.depth}, a run of a team that did not contribute to the pool loses at most "
-            f"{self.worst.drop:.4f} in {self.measure} ({self.worst.run}, {say_percent(self.worst.drop_share)} of its "
-            f"score), {say_percent(row['unjudged'])} of the first ten documents of such runs are unjudged on average, "
-            f"and the leave-one-team-out order agrees with that under the whole pool to τ = {self.own_tau:.3f}."
-        )
 
 
 def reusability(

@@ -34,7 +34,7 @@ MOST_TOPICS = 10_000_000
 _STEP = np.log(4)  # of the search, at most
 _CLOSE, _NEAR, _ROUNDS = 0.005, 0.02, 12  # of the search; other draws may differ by .01
 _ROUNDING = 1e-12
-_AT_ONCE = 2_000_000  # differences of all pairs that one thread holds
+_AT_ONCE = 2_000_000  # differences of all pairs in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +158,7 @@ class _Sample:
     close: Array
     moved: Array
     family: Array
+    squares: Array
 
     @classmethod
     def of(cls, scores: Array, pairs: ClosePairs, design: Design) -> _Sample:
@@ -165,7 +166,7 @@ class _Sample:
         one, other = every_pair(scores.shape[1])
         is_stepped = design.test == "holm" and scores.shape[1] == int(np.asarray(design.systems))
         family = scores[:, one] - scores[:, other] if is_stepped else scores[:, :0]
-        return cls(design, scores, close, close.mean(axis=0) * (pairs.factors - 1), family)
+        return cls(design, scores, close, close.mean(axis=0) * (pairs.factors - 1), family, np.square(family))
 
     def found(self, counts: Array) -> Array:
         """For every draw, the share of the close pairs that are found; ``counts`` are how often each topic is drawn."""
@@ -190,13 +191,14 @@ class _Sample:
         """The level of one pair; with Holm's correction that of the step at which it stops among the real pairs."""
         if not self.family.size:
             return pair_level(self.design.test, self.design.alpha, self.design.systems, n, df)
-        mean, squares = _moments(self.family, counts, n)
+        sums, squares = counts @ self.family, counts @ self.squares
         with np.errstate(divide="ignore", invalid="ignore"):
-            statistic = np.square(mean) * n * (n - 1) / squares  # t²
+            ratio = np.divide(np.square(sums, out=sums), squares, out=sums)  # it rises with t²: n·t² / (n − 1 + t²)
         pairs, rejected = self.family.shape[1], np.zeros_like(n)
         while True:
             level = self.design.alpha / np.maximum(pairs - rejected, 1)
-            now = (statistic >= np.square(t_critical(level / 2, df))).sum(axis=1, keepdims=True)
+            limit = np.square(t_critical(level / 2, df))
+            now = (ratio >= n * limit / (n - 1 + limit)).sum(axis=1, keepdims=True)
             if (now <= rejected).all():
                 return np.asarray(level)
             rejected = np.maximum(now, rejected)
