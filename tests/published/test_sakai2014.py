@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cranfield import ScoreTable
-from cranfield.methods.pooling import DepthStudy, pool_designs
+from cranfield.methods.pooling import DepthStudy, Prices, pool_designs
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
 from designs import aim, detectable_range, size_for_range, size_for_width, width_with
@@ -170,7 +170,7 @@ def test_section_5_4_75_topics_at_depth_100_cost_5_7_times_as_much_as_100_at_dep
     names = ("AP", "Q", "nDCG", "nERR")
     rows = {depth: (judged, dict(zip(names, found, strict=True))) for depth, (judged, found) in TABLE_9.items()}
     study = DepthStudy.from_table(rows)
-    by_width = pool_designs(study, aim("width", 0.15), rule="raw-difference")
+    by_width = pool_designs(study, aim("width", 0.15), rule="raw-difference", prices=Prices(topic=0))
     designs = {design.depth: design for design in by_width.of("AP")}
     assert (designs[10].topics, designs[10].judgments) == (100, 9600)
     assert (designs[100].topics, designs[100].judgments) == (75, 54825)

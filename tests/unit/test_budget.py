@@ -222,6 +222,7 @@ def test_a_budget_too_small_for_two_topics_detects_nothing(study: DepthStudy) ->
     found = pool_designs(study, budget=30)
     assert all(np.isnan(design.detectable) for design in found.designs if (design.topics or 0) < 2)
     assert "fewer than two topics" in pool_designs(study, budget=1).summary()
+    assert "1 judgments pay" in pool_designs(study, budget=1, prices=Prices(topic=0)).summary()
     with pytest.raises(RequestError, match="a budget cannot be 0"):
         pool_designs(study, budget=0)
 

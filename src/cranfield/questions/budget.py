@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from cranfield.methods.pooling import Budget, PairStudy, Reusability, SystemChoice
 
 
-JUDGMENTS_OF_A_TOPIC = 20.0
-"""What a topic costs where its price is not named: as much as this number of judgments."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BudgetResult(Result):
     """Designs at each pool depth: of equal power, or those that ``budget`` affords; or effect sizes of ``pairs``.
@@ -40,7 +36,7 @@ class BudgetResult(Result):
 @question(
     "Topics against depth",
     examples=(
-        "cranfield budget runs/ --qrels qrels.txt -m AP -m nDCG --min-range 0.15 --best 20",
+        "cranfield budget runs/ --qrels qrels.txt --teams teams.tsv -m AP --best 20",
         "cranfield budget trec8.cran --budget 10000 --difference 0.05",
     ),
     charts=("depths",),
@@ -163,6 +159,7 @@ def budget(
     [5, 10, 20]
     """
     from cranfield.methods.pooling import Prices, write_pools
+    from cranfield.methods.pooling.costs import JUDGMENTS_OF_A_TOPIC
     from cranfield.methods.pooling.depths import choose_systems
 
     wish, costs = groups.Goal.of(goal), groups.Cost.of(cost)
@@ -237,27 +234,15 @@ def _designs(
     asked: dict[str, Any],
 ) -> Budget:
     from cranfield.methods.design.planning import check_estimate
-    from cranfield.methods.pooling import depth_study, pool_designs
+    from cranfield.methods.pooling import depth_study, has_teams, pool_designs, reusability
     from cranfield.methods.pooling.costs import own_difference
 
     variance = check_estimate(estimate or target.estimate, target.goal.kind, target.design.test)
-    reuse = _reuse(collections, measures, needs_teams, asked)
     study = depth_study(collections, measures, best=choice.best, pair=choice.pair, estimate=variance, **asked)
     if request["budget"] is None or len(study.measures) == 1:
         target = own_difference(study, target)
-    return pool_designs(study, target, reuse=reuse, progress=asked["progress"], **request)
-
-
-def _reuse(
-    collections: Mapping[str, Collection], measures: Any, needs_teams: bool, asked: dict[str, Any]
-) -> tuple[Reusability, ...]:
-    """What the pool of each depth means for new teams, where the teams of the runs are known or needed."""
-    from cranfield.methods.pooling import reusability
-    from cranfield.methods.pooling.depths import pool_depths
-
-    if not needs_teams and (len(collections) > 1 or len(set(next(iter(collections.values())).teams or ())) < 2):
-        return ()
-    collection = _only(collections, "reuse")
-    return reusability(
-        collection, measures, depths=pool_depths(asked["depths"], collections), progress=asked["progress"]
-    )
+    losses: tuple[Reusability, ...] = ()
+    if needs_teams or (len(collections) == 1 and has_teams(_only(collections, "reuse"))):
+        within = {"depths": study.depths, "progress": asked["progress"]}
+        losses = reusability(_only(collections, "reuse"), measures, **within)
+    return pool_designs(study, target, reuse=losses, progress=asked["progress"], **request)

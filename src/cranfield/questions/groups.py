@@ -717,9 +717,7 @@ OneGoal = Annotated[
         "min_range",
         "width",
         "method",
-        min_range=changed(
-            Goal, "min_range", float | None, default="0.15, unless another goal is given", label="Range", **ONE_GOAL
-        ),
+        min_range=changed(Goal, "min_range", float | None, label="Range", **ONE_GOAL),
         width=changed(Goal, "width", float | None, label="or: width", **ONE_GOAL),
         method=changed(Goal, "method", Literal["blocked", "exact", "sakai"], help=RANGE_METHODS, titles={}),
         usual={"method": "blocked"},

@@ -416,12 +416,14 @@ def _pilots(about: ReportInput) -> Any:
 
 
 def _designs(about: ReportInput) -> Any:
-    from cranfield.methods.pooling import depth_study, pool_designs
+    from cranfield.methods.pooling import depth_study, has_teams, pool_designs, reusability
 
     collection = _runs_of(about, "pools are made")
     target = about.target
     study = depth_study(collection, about.table.measures, estimate=target.estimate)
-    return pool_designs(study, target, seed=about.seed)
+    known = has_teams(collection)
+    reuse = reusability(collection, study.measures, depths=study.depths) if known else ()
+    return pool_designs(study, target, reuse=reuse, seed=about.seed)
 
 
 def _reliability(about: ReportInput) -> Any:

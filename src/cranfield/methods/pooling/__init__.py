@@ -9,7 +9,7 @@ from cranfield.methods.pooling.depths import (
     depth_study,
     write_pools,
 )
-from cranfield.methods.pooling.newcomers import Reusability, TeamReuse, reusability
+from cranfield.methods.pooling.newcomers import Reusability, TeamReuse, has_teams, reusability
 from cranfield.methods.pooling.run_pairs import PairDepth, PairStudy, pair_study
 from cranfield.methods.pooling.simulated_power import Simulation
 
@@ -27,6 +27,7 @@ __all__ = [
     "SystemChoice",
     "TeamReuse",
     "depth_study",
+    "has_teams",
     "pair_study",
     "pool_designs",
     "reusability",

@@ -24,12 +24,16 @@ EQUAL_POWER, RAW_DIFFERENCE = "equal-power", "raw-difference"
 RULES = (EQUAL_POWER, RAW_DIFFERENCE)
 
 
+JUDGMENTS_OF_A_TOPIC = 20.0
+"""By default a topic costs as much as this number of judgments."""
+
+
 @dataclass(frozen=True)
 class Prices:
-    """The price of one judgment and of one topic; by default cost is counted in judgments."""
+    """The price of one judgment and of one topic, which is added to that of its judgments."""
 
     judgment: float = 1.0
-    topic: float = 0.0
+    topic: float = JUDGMENTS_OF_A_TOPIC
 
     def __post_init__(self) -> None:
         if not (self.judgment >= 0 and self.topic >= 0 and 0 < self.judgment + self.topic < np.inf):
@@ -185,24 +189,25 @@ class Budget:
             f"To {self._goal(measure)} with {measure} ({variance_words(self.estimate)}), {best.topics:,} topics "
             f"at depth {best.depth} are cheapest: {best.judgments:,.0f} judgments"
         )
-        if best.same_power and self.rule == EQUAL_POWER:
-            text += f", with a simulated power of {best.simulated_power:.2f}"
+        if self.rule == EQUAL_POWER:
+            text += f", with a simulated power of {best.simulated_power:.2f}" if best.same_power else ""
+            text += f" for {self.chosen[measure]}"
         if best is deepest or deepest.topics is None:
             return f"{text}."
         return (
-            f"{text}. {deepest.topics:,} topics at depth {deepest.depth} {self._equally(measure, best, deepest)} and "
+            f"{text}. {deepest.topics:,} topics at depth {deepest.depth} {self._equally(best, deepest)} and "
             f"cost {deepest.cost / best.cost:.1f} times as much ({deepest.judgments:,.0f} judgments)."
         )
 
     def _goal(self, measure: str) -> str:
         return self.target.of(measure).goal_words()
 
-    def _equally(self, measure: str, best: PoolDesign, deepest: PoolDesign) -> str:
+    def _equally(self, best: PoolDesign, deepest: PoolDesign) -> str:
         if self.rule == RAW_DIFFERENCE:
             return "detect the same raw difference (Sakai 2014)"
         if not best.same_power:
-            return f"do so too for {self.chosen[measure]} by the formula"
-        return f"have the same power for {self.chosen[measure]} ({deepest.simulated_power:.2f})"
+            return "do so too by the formula"
+        return f"have the same power ({deepest.simulated_power:.2f})"
 
     def _afforded(self, measure: str, best: PoolDesign) -> str:
         deepest = self.of(measure)[-1]

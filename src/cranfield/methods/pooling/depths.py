@@ -255,7 +255,7 @@ def depth_study(
     if pair is not None and len(named) > 1:
         raise RequestError("a pair is taken from one collection", fix="Name one collection.")
     check_estimate(estimate)
-    ascending = pool_depths(depths, named)
+    ascending = _pool_depths(depths, named)
     parts = [_Part(collection, parsed, ascending, len(named) == 1) for collection in named.values()]
     scored = []
     for at, part in enumerate(parts):
@@ -368,7 +368,7 @@ def check_judged(collection: Collection, depths: Sequence[int]) -> None:
         )
 
 
-def pool_depths(depths: Sequence[int] | None, named: Mapping[str, Collection]) -> tuple[int, ...]:
+def _pool_depths(depths: Sequence[int] | None, named: Mapping[str, Collection]) -> tuple[int, ...]:
     """Ascending, the judgments' own depth last; by default 5, 10, 20, …"""
     deepest = min(collection.pool_depth for collection in named.values())
     if depths is None:

@@ -81,6 +81,11 @@ class Reusability:
         }
 
 
+def has_teams(collection: Collection) -> bool:
+    """Whether it is known that the runs are of several teams."""
+    return len(set(collection.teams or ())) > 1
+
+
 def reusability(
     collection: Collection,
     measures: Sequence[str] | str = "AP",
