@@ -332,9 +332,20 @@ KINDS = {
 FIRST = {
     word: 60 + at
     for at, word in enumerate(
-        ("same_power", "cost", "drop", "own_tau", "detectable", "simulated_power", "judgments", "topics", "depth")
+        (
+            "same_power",
+            "cost",
+            "drop",
+            "own_tau",
+            "detectable",
+            "simulated_power",
+            "best",
+            "judgments",
+            "topics",
+            "depth",
+        )
     )
-}
+} | {"frontier": 0}
 
 
 def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
