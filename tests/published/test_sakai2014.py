@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cranfield import ScoreTable
-from cranfield.methods.pooling import DepthStudy, equivalent_designs
+from cranfield.methods.pooling import DepthStudy, Prices, pool_designs
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
 from designs import aim, detectable_range, size_for_range, size_for_width, width_with
@@ -170,16 +170,16 @@ def test_section_5_4_75_topics_at_depth_100_cost_5_7_times_as_much_as_100_at_dep
     names = ("AP", "Q", "nDCG", "nERR")
     rows = {depth: (judged, dict(zip(names, found, strict=True))) for depth, (judged, found) in TABLE_9.items()}
     study = DepthStudy.from_table(rows)
-    by_width = equivalent_designs(study, aim("width", 0.15), rule="raw-difference")
+    by_width = pool_designs(study, aim("width", 0.15), rule="raw-difference", prices=Prices(topic=0))
     designs = {design.depth: design for design in by_width.of("AP")}
     assert (designs[10].topics, designs[10].judgments) == (100, 9600)
     assert (designs[100].topics, designs[100].judgments) == (75, 54825)
     assert designs[100].cost / designs[10].cost == pytest.approx(5.7, abs=0.05)
-    assert designs[10].cheapest
+    assert designs[10].best
     assert "100 topics at depth 10 are cheapest: 9,600 judgments" in by_width.summary()
     assert "cost 5.7 times as much" in by_width.summary()
     # "(or n = 74)": a range of the same size asks for one topic less at depth 100.
-    by_power = equivalent_designs(study, aim("min_range", 0.15, method="sakai"), rule="raw-difference")
+    by_power = pool_designs(study, aim("min_range", 0.15, method="sakai"), rule="raw-difference")
     assert [design.topics for design in by_power.of("AP") if design.depth in (10, 100)] == [100, 74]
     # nERR is always about twice as costly.
     nerr, ap = by_power.of("nERR"), by_power.of("AP")

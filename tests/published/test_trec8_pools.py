@@ -11,7 +11,7 @@ import pytest
 
 import cranfield
 from cranfield.methods.leave_out import pilot_study
-from cranfield.methods.pooling import depth_study, equivalent_designs, pair_study, reusability
+from cranfield.methods.pooling import Simulation, depth_study, pair_study, pool_designs, reusability
 from cranfield.scores.evaluation import score_collection
 from cranfield.stats.kendall import kendall_tau
 from designs import aim
@@ -66,7 +66,7 @@ def test_leaving_a_team_out_of_the_example_removes_what_it_alone_contributed(sma
 def test_shallower_pools_of_the_example_vary_more_and_lose_more(small: cranfield.Collection) -> None:
     variances = [point.variance for point in depth_study(small, "AP", depths=[3, 10]).of("AP")]
     assert variances == sorted(variances, reverse=True)
-    shallow, deep = reusability(small, "AP", depths=[5, 20]).overview()
+    shallow, deep = (each.to_dict() for each in reusability(small, "AP", depths=[5, 20]))
     assert shallow["own_tau"] < deep["own_tau"]
     assert shallow["unjudged"] > deep["unjudged"]
     assert shallow["drop"] > deep["drop"]
@@ -199,9 +199,9 @@ def test_variance_of_ap_rises_as_pools_get_shallower_and_that_of_nerr_does_not(t
     assert rises["AP"] > 1.2
     assert rises["nERR"] < 1.01
     assert [point.judged for point in study.of("AP")][-1] == JUDGMENTS / TOPICS
-    budget = equivalent_designs(study, aim(method="exact"), rule="raw-difference")
+    budget = pool_designs(study, aim(method="exact"), rule="raw-difference")
     designs = {design.depth: design for design in budget.of("AP")}
-    assert designs[10].cheapest
+    assert designs[10].best
     assert designs[100].judgments / designs[10].judgments == pytest.approx(5.95, abs=0.05)  # S14: 5.7
     assert all(mine.cost > 2 * its.cost for mine, its in zip(budget.of("nERR"), budget.of("AP"), strict=True))
 
@@ -220,37 +220,54 @@ def test_depth_changes_signal_as_well_as_noise(
     """METHODS §13: designs of equal Eρ² for the best 60 runs, and for all 129."""
     study = depth_study(trec8, "AP", depths=[5, 10, 20], best=best)
     assert [point.signal_to_noise for point in study.of("AP")] == pytest.approx(ratios, abs=0.00006)
-    designs = equivalent_designs(study, aim("difference", 0.05)).of("AP")
+    designs = pool_designs(study, aim("difference", 0.05)).of("AP")
     assert [design.relative_topics for design in designs] == pytest.approx(relative, abs=0.02)
-    counts = [design.topics / (designs[-1].topics or 0) for design in designs if design.topics]
+    counts = [(design.formula_topics or 0) / (designs[-1].topics or 0) for design in designs]
     assert counts == pytest.approx(relative, abs=0.03)
     if best is None:
         (caution,) = [each for each in study.warnings if each.slug == "depth-and-systems"]
         assert "among the best 64 runs, depth 5 takes 1.65 times the topics of full depth" in str(caution)
-        raw = equivalent_designs(study, aim("difference", 0.05), rule="raw-difference").of("AP")
+        raw = pool_designs(study, aim("difference", 0.05), rule="raw-difference").of("AP")
         assert raw[0].relative_topics == pytest.approx(1.26, abs=0.01)  # the residual alone: .0172 against .0136
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("best", [60, None])
+def test_designs_called_equal_have_equal_power_on_trec8(trec8: cranfield.Collection, best: int | None) -> None:
+    """METHODS §17: simulated power, with other draws, differs by at most .03; that of the formula's topics by more."""
+    study = depth_study(trec8, "AP", depths=[5, 10, 20], best=best)
+    target = aim("difference", 0.05, systems=best or RUNS)
+    designs = pool_designs(study, target).of("AP")
+    again = Simulation(study.scores["AP"], target.design, 0.05, seed=1999)
+    deepest = again.power(len(designs) - 1, designs[-1].topics or 0)
+    for at, design in enumerate(designs):
+        assert design.same_power
+        assert again.power(at, design.topics or 0) == pytest.approx(deepest, abs=0.03)
+    assert abs(again.power(0, designs[0].formula_topics or 0) - deepest) > 0.03
+    assert designs[0].best
 
 
 @pytest.mark.proof
 def test_two_runs_share_documents_as_webbers_do(trec8: cranfield.Collection) -> None:
     """WMZ08 §6, Figs 7 and 8: effect sizes rise slightly with depth, and far less than the judging."""
-    study = pair_study(trec8, "AP", depths=[2, 5, 10, 20, 100], pairs=100, budgets=[5000])
+    study = pair_study(trec8, "AP", depths=[2, 5, 10, 20, 100], pairs=None, budgets=[5000])
     printed = {2: 3.37, 5: 8.1, 10: 15.7, 100: 151}
     for depth, documents in printed.items():
-        assert study.at(depth).documents == pytest.approx(documents, rel=0.12)
-    medians = [each.quantile(0.5) for each in study.depths]
+        assert study.at(depth).documents == pytest.approx(documents, rel=0.06)
+    medians = [study.at(depth).quantile(0.5) for depth in (5, 10, 20, 100)]
     assert medians == sorted(medians)
     assert medians[-1] < 2 * medians[0]
-    assert int(5000 / study.at(100).documents) == 29  # WMZ08: 33 topics
-    shares = [float(each.detectable[0]) for each in study.depths]
-    assert shares == sorted(shares, reverse=True)
-    assert shares[1] > 1.5 * shares[-1]
+    assert int(5000 / study.at(100).documents) == 32  # WMZ08: 33 topics
+    shares = {depth: float(study.at(depth).detectable[0]) for depth in (100, 20, 5)}
+    assert shares == pytest.approx({100: 0.172, 20: 0.448, 5: 0.664}, abs=0.001)
+    few = pair_study(trec8, "AP", depths=[5, 20, 100], pairs=100, budgets=[5000], seed=2)
+    drawn = {depth: float(few.at(depth).detectable[0]) for depth in shares}
+    assert drawn == pytest.approx(shares, abs=0.15)  # three standard errors of a hundred pairs
 
 
 @pytest.mark.proof
 def test_teams_left_out_lose_more_with_shallow_pools(trec8: cranfield.Collection) -> None:
-    found = reusability(trec8, "AP", depths=[10, 100])
-    shallow, deep = found.overview()
+    shallow, deep = (each.to_dict() for each in reusability(trec8, "AP", depths=[10, 100]))
     assert deep["own_tau"] == pytest.approx(0.9983, abs=0.0005)
     assert shallow["own_tau"] == pytest.approx(0.9748, abs=0.0005)
     assert (deep["run"], deep["team"]) == ("READWARE2", "miti")

@@ -289,6 +289,6 @@ def test_peeking_is_drawn_pair_by_pair() -> None:
 
 def test_a_study_without_topics_has_no_course(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "empty.study"
-    run("new", file, "--difference", 0.03, "--sd", 0.09)
+    run("new", file, "--difference", 0.03, "--sd", 0.09, "--plan", "hybrid")
     refused = run("status", file, "--plot", tmp_path / "x.svg", code=2)
     assert "no topics yet" in str(refused.exception)

@@ -17,26 +17,26 @@ from cranfield.runtime.threads import listener
 if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.methods.design.target import Target
-    from cranfield.methods.pooling import AffordableDesigns, Budget, PairStudy, Reusability, SystemChoice
+    from cranfield.methods.pooling import Budget, PairStudy, Reusability, SystemChoice
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BudgetResult(Result):
-    """Equivalent designs; or with ``budget`` those it affords; or effect sizes of ``pairs``; or ``reuse`` by new teams.
+    """Designs at each pool depth: of equal power, or those that ``budget`` affords; or effect sizes of ``pairs``.
 
     Attributes
     ----------
     study
-        Designs, or effect sizes of pairs of runs, or every team left out, at each pool depth.
+        Designs, or effect sizes of pairs of runs, at each pool depth.
     """
 
-    study: Budget | AffordableDesigns | PairStudy | Reusability
+    study: Budget | PairStudy
 
 
 @question(
     "Topics against depth",
     examples=(
-        "cranfield budget runs/ --qrels qrels.txt -m AP -m nDCG --min-range 0.15 --best 20",
+        "cranfield budget runs/ --qrels qrels.txt --teams teams.tsv -m AP --best 20",
         "cranfield budget trec8.cran --budget 10000 --difference 0.05",
     ),
     charts=("depths",),
@@ -63,23 +63,21 @@ def budget(
             ge=2,
             le=1_000_000,
             metavar="N",
-            excludes=("pairs", "reuse"),
+            excludes=("pairs",),
         ),
     ] = None,
     pair: Annotated[
         str | None,
-        Param(
-            "Or: compare designs for these two runs.", label="or: two runs", metavar="A,B", excludes=("pairs", "reuse")
-        ),
+        Param("Or: compare designs for these two runs.", label="or: two runs", metavar="A,B", excludes=("pairs",)),
     ] = None,
     rule: Annotated[
         RuleName,
         Param(
-            "What equivalent designs have in common: equal power for the same systems, or the same raw difference "
-            "(Sakai 2014).",
+            "What designs have in common: equal power by simulation for the same systems, or the same raw difference "
+            "by the formula (Sakai 2014).",
             label="Equivalent designs have",
             titles=RULE_TITLES,
-            excludes=("pairs", "reuse"),
+            excludes=("pairs",),
         ),
     ] = "equal-power",
     systems: shared.Systems = None,
@@ -90,7 +88,8 @@ def budget(
     pairs: Annotated[
         int | None,
         Param(
-            "Instead of equivalent designs: effect sizes of N random pairs of runs (0: all), as Webber et al. (2008).",
+            "Instead of designs: effect sizes of N random pairs of runs (0: all) of the best three quarters, one "
+            "of them of the second, as Webber et al. (2008).",
             label="Pairs of runs",
             ge=0,
             le=1_000_000,
@@ -100,8 +99,9 @@ def budget(
     reuse: Annotated[
         bool,
         Param(
-            "Instead of equivalent designs: leave each team out of the pool in turn (needs `teams`).",
-            label="leave each team out",
+            "Show also what each team loses that is left out of the pool (needs `teams`).",
+            label="show each team left out",
+            excludes=("pairs",),
         ),
     ] = False,
     write_qrels: Annotated[
@@ -116,34 +116,31 @@ def budget(
             "judgment",
             "topic",
             "budget",
-            usual={"topic": 0.0},
             budget=groups.changed(
                 groups.Cost,
                 "budget",
-                help="Instead of equivalent designs: the detectable difference at each depth for B judgments (or cost "
-                "B).",
-                excludes=("reuse",),
+                help="The designs that B judgments (or cost B) pay for, in place of those of equal power.",
             ),
             topic=groups.changed(
                 groups.Cost,
                 "topic",
-                help="Cost of a topic, in addition to its judgments.",
-                default="",
+                help="Cost of a topic, in addition to its judgments; 0: topics cost nothing.",
+                default="as 20 judgments",
                 le=1e9,
                 flag="topic_price",
-                excludes=("pairs", "reuse"),
+                excludes=("pairs",),
             ),
         ),
     ] = None,
     source: groups.RunSource = None,
     resampling: groups.Seeded = None,
 ) -> BudgetResult:
-    """Topics against pool depth: equivalent designs and what each costs, or what a budget makes detectable.
+    """Topics against pool depth: what designs of equal power cost, or what a budget makes detectable.
 
     Returns
     -------
     BudgetResult
-        Designs at each depth, or whatever was asked for instead.
+        Designs at each depth, or effect sizes of pairs.
 
     References
     ----------
@@ -161,36 +158,33 @@ def budget(
     >>> [design.depth for design in found.study.designs]
     [5, 10, 20]
     """
-    from cranfield.methods.pooling import Prices, reusability, write_pools
+    from cranfield.methods.pooling import Prices, write_pools
+    from cranfield.methods.pooling.costs import JUDGMENTS_OF_A_TOPIC
     from cranfield.methods.pooling.depths import choose_systems
 
     wish, costs = groups.Goal.of(goal), groups.Cost.of(cost)
-    budget = costs.budget
-    method, estimate = str(wish.method), groups.Spread.of(spread).estimate
-    seed = groups.Resampling.of(resampling).seed
-    choice, prices = choose_systems(best, pair), Prices(costs.judgment, costs.topic or 0.0)
+    seed, choice = groups.Resampling.of(resampling).seed, choose_systems(best, pair)
+    price = JUDGMENTS_OF_A_TOPIC * costs.judgment if costs.topic is None else costs.topic
+    prices = Prices(costs.judgment, price)
     aims: dict[str, Any] = {"min_range": wish.min_range, "difference": difference, "width": wish.width}
-    aims |= {"systems": systems, "test": test}
-    if pairs is not None and reuse:
-        raise RequestError("choose one of `pairs`, `reuse`", fix="Ask for the other afterwards.")
+    aims |= {"systems": systems, "test": test, "alpha": alpha, "power": power, "method": str(wish.method)}
     measures: Any = measure or ["AP"]
-    asked: dict[str, Any] = {"depths": depths, "progress": listener()}
     collections = sources.load_collections(runs, qrels=qrels, **groups.Source.of(source).of_runs)
-    target = _target(collections, measures, choice, {**aims, "alpha": alpha, "power": power, "method": method})
+    target = _target(collections, measures, choice, aims)
+    asked: dict[str, Any] = {"depths": depths, "progress": listener()}
     if write_qrels is not None:
         only = _only(collections, "write_qrels")
         write_pools(only, write_qrels, asked["depths"] or [only.pool_depth])
-    study: Any
+    study: Budget | PairStudy
     if pairs is not None:
-        study = _pairs(_only(collections, "pairs"), measures, pairs, budget, target, {**asked, "seed": seed})
-    elif reuse:
-        study = reusability(_only(collections, "reuse"), measures, **asked)
+        study = _pairs(_only(collections, "pairs"), measures, pairs, costs.budget, target, {**asked, "seed": seed})
     else:
-        study = _designs(
-            collections, measures, choice, target, {"budget": budget, "rule": rule, "prices": prices}, estimate, asked
-        )
-    inputs = {**shared.target_inputs(target), "pair": choice.pair}
-    return BudgetResult(study=study, inputs=inputs, warnings=sources.collection_warnings(collections, measures))
+        request = {"budget": costs.budget, "rule": rule, "prices": prices, "seed": seed}
+        estimate = groups.Spread.of(spread).estimate
+        study = _designs(collections, measures, choice, target, request, estimate, reuse, asked)
+    inputs = {**shared.target_inputs(target), "pair": choice.pair, "topic_price": price}
+    warnings = sources.collection_warnings(collections, measures)
+    return BudgetResult(study=study, inputs=inputs, warnings=warnings, seed=seed)
 
 
 def _target(collections: Mapping[str, Collection], measures: Any, choice: SystemChoice, aims: dict[str, Any]) -> Target:
@@ -234,17 +228,21 @@ def _designs(
     measures: Any,
     choice: SystemChoice,
     target: Target,
-    cost: dict[str, Any],
+    request: dict[str, Any],
     estimate: str | None,
+    needs_teams: bool,
     asked: dict[str, Any],
-) -> Budget | AffordableDesigns:
+) -> Budget:
     from cranfield.methods.design.planning import check_estimate
-    from cranfield.methods.pooling import affordable_designs, depth_study, equivalent_designs
+    from cranfield.methods.pooling import depth_study, has_teams, pool_designs, reusability
     from cranfield.methods.pooling.costs import own_difference
 
     variance = check_estimate(estimate or target.estimate, target.goal.kind, target.design.test)
     study = depth_study(collections, measures, best=choice.best, pair=choice.pair, estimate=variance, **asked)
-    budget = cost.pop("budget")
-    if budget is None:
-        return equivalent_designs(study, own_difference(study, target), **cost)
-    return affordable_designs(study, budget, target, **cost)
+    if request["budget"] is None or len(study.measures) == 1:
+        target = own_difference(study, target)
+    losses: tuple[Reusability, ...] = ()
+    if needs_teams or (len(collections) == 1 and has_teams(_only(collections, "reuse"))):
+        within = {"depths": study.depths, "progress": asked["progress"]}
+        losses = reusability(_only(collections, "reuse"), measures, **within)
+    return pool_designs(study, target, reuse=losses, progress=asked["progress"], **request)

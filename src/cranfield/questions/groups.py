@@ -451,7 +451,7 @@ class Spread(Group):
             "Variance estimate: residual, within (Sakai and Shang 2016), two-way (Sakai 2014), one-way or percentile.",
             default="by goal",
             titles={"": "what the goal needs", **ESTIMATE_TITLES},
-            excludes=("pairs", "reuse"),
+            excludes=("pairs",),
         ),
     ] = None
     small_pilot: Annotated[
@@ -520,7 +520,7 @@ class Cost(Group):
             le=1e9,
             metavar="C",
             flag="price",
-            excludes=("pairs", "reuse"),
+            excludes=("pairs",),
         ),
     ] = 1.0
     budget: Annotated[
@@ -747,7 +747,7 @@ PackedSource = Annotated[
 TeamSource = Annotated[SourceLike, Fields(Source, "teams", "columns", "missing")]
 Seeded = Annotated[ResamplingLike, Fields(Resampling, "seed")]
 Resampled = Annotated[ResamplingLike, Fields(Resampling, "resamples", "seed")]
-ONE_GOAL: dict[str, Any] = {"gt": 0, "le": 1e3, "excludes": ("pairs", "reuse")}
+ONE_GOAL: dict[str, Any] = {"gt": 0, "le": 1e3, "excludes": ("pairs",)}
 RANGE_METHODS = (
     "Method for a range: blocked if systems share topics; exact or sakai if they do not (sakai as published)."
 )
@@ -759,7 +759,7 @@ OneGoal = Annotated[
         "width",
         "method",
         min_range=changed(
-            Goal, "min_range", float | None, label="Range", **{**ONE_GOAL, "excludes": ("pairs", "reuse", "width")}
+            Goal, "min_range", float | None, label="Range", **{**ONE_GOAL, "excludes": ("pairs", "width")}
         ),
         width=changed(Goal, "width", float | None, label="or: width", **ONE_GOAL),
         method=changed(

@@ -423,11 +423,14 @@ def _pilots(about: ReportInput) -> Any:
 
 
 def _designs(about: ReportInput) -> Any:
-    from cranfield.methods.pooling import depth_study, equivalent_designs
+    from cranfield.methods.pooling import depth_study, has_teams, pool_designs, reusability
 
     collection = _runs_of(about, "pools are made")
     target = about.target
-    return equivalent_designs(depth_study(collection, about.table.measures, estimate=target.estimate), target)
+    study = depth_study(collection, about.table.measures, estimate=target.estimate)
+    known = has_teams(collection)
+    reuse = reusability(collection, study.measures, depths=study.depths) if known else ()
+    return pool_designs(study, target, reuse=reuse, seed=about.seed)
 
 
 def _reliability(about: ReportInput) -> Any:

@@ -143,7 +143,7 @@ Systems = Annotated[
         ge=2,
         le=1_000_000,
         metavar="M",
-        excludes=("pairs", "reuse", "width", "test=t"),
+        excludes=("pairs", "width", "test=t"),
     ),
 ]
 Difference = Annotated[
@@ -155,7 +155,7 @@ Difference = Annotated[
         gt=0,
         le=1e3,
         metavar="D",
-        excludes=("pairs", "reuse", "min_range", "width"),
+        excludes=("pairs", "min_range", "width"),
     ),
 ]
 Test = Annotated[
@@ -164,7 +164,7 @@ Test = Annotated[
         "Test to plan for, with a difference; t is for a pair named in advance.",
         default="holm",
         titles=PLANNED_TEST_TITLES,
-        excludes=("pairs", "reuse", "min_range", "width"),
+        excludes=("pairs", "min_range", "width"),
     ),
 ]
 Shards = Annotated[Counts, Param("Numbers of shards.", short="-s")]

@@ -60,7 +60,7 @@ def budget_chart(rows: Rows) -> Chart:
     depth = Axis(title="pool depth", ticks=sorted({float(row["depth"]) for row in known}), is_log=True)
     word = "cost" if all(row.get("cost") is not None for row in known) else "judgments"
     cost = _by_measure(known, "depth", word, depth, Axis(title=word, low=0))
-    return Chart(panels=[topics, _cheapest(cost, known, word)], note="Orange: the cheapest depth of each measure.")
+    return Chart(panels=[topics, _marked(cost, known, word)], note="Orange: the recommended depth of each measure.")
 
 
 def _drawable(rows: Rows) -> Rows:
@@ -77,11 +77,11 @@ def _by_measure(rows: Rows, x: str, y: str, across: Axis, up: Axis) -> Panel:
     return curves(series, x=across, y=up)
 
 
-def _cheapest(panel: Panel, rows: Rows, word: str, mark: str = "cheapest", x: str = "depth") -> Panel:
+def _marked(panel: Panel, rows: Rows, word: str) -> Panel:
     """With orange dots at what is best for each measure."""
-    best = [row for row in rows if row.get(mark)]
+    best = [row for row in rows if row.get("best")]
     says = [f"{row['measure']}; depth {row['depth']}; {word} {row[word]:,.4g}" for row in best]
-    dots = Mark(kind="dots", x=_numbers(best, x), y=_numbers(best, word), colour=ORANGE, size=9.0, says=says)
+    dots = Mark(kind="dots", x=_numbers(best, "depth"), y=_numbers(best, word), colour=ORANGE, size=9.0, says=says)
     return replace(panel, marks=[*panel.marks, dots])
 
 
@@ -90,7 +90,7 @@ def affordable_chart(rows: Rows, goal: str) -> Chart:
     known = _drawable([row for row in rows if row["detectable"] == row["detectable"]])
     depth = Axis(title="pool depth", ticks=sorted({float(row["depth"]) for row in known}), is_log=True)
     panel = _by_measure(known, "depth", "detectable", depth, Axis(title=DETECTABLE[goal], low=0))
-    return Chart(panels=[_cheapest(panel, known, "detectable", "best")], note="Orange: the best depth of each measure.")
+    return Chart(panels=[_marked(panel, known, "detectable")], note="Orange: the best depth of each measure.")
 
 
 def pair_chart(rows: Rows) -> Chart:

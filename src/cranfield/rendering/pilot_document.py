@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cranfield.methods.leave_out import PilotStudy
-from cranfield.methods.pooling import AffordableDesigns, Budget, PairStudy, Reusability
+from cranfield.methods.pooling import Budget, PairStudy
 from cranfield.methods.pooling.costs import RAW_DIFFERENCE
+from cranfield.methods.pooling.simulated_power import DRAWS, SAME_POWER
 from cranfield.questions.budget import BudgetResult
 from cranfield.questions.pilot import PilotResult
-from cranfield.rendering.document import Column, Document, Table, View, known
+from cranfield.rendering.document import Column, Document, Table, View, known, listed
 from cranfield.rendering.drawing import Chart
-from cranfield.rendering.pilot_charts import (
-    DETECTABLE,
-    affordable_chart,
-    budget_chart,
-    pair_chart,
-    pilot_chart,
-    reuse_chart,
-)
+from cranfield.rendering.pilot_charts import affordable_chart, budget_chart, pair_chart, pilot_chart, reuse_chart
+
+SMALLEST = {"min_range": "detects", "difference": "detects", "width": "width"}
 
 SHOWN = 12  # values of k in the terminal; files and charts have all of them
 
@@ -141,8 +138,11 @@ TITLES = {
     "topics": "topics n",
     "topics_low": "n, low",
     "topics_high": "n, high",
+    "formula_topics": "n, formula",
     "reliability": "Eρ²",
-    "judgments": "total judgments",
+    "achieved_power": "power, formula",
+    "simulated_power": "power",
+    "same_power": "same power",
     "documents": "documents per topic",
     "detectable_low": "low",
     "detectable_high": "high",
@@ -150,10 +150,10 @@ TITLES = {
     "effect_size_low": "1st quartile",
     "effect_size_high": "3rd quartile",
     "effect_size_most": "largest",
-    "own_tau": "leave-one-team-out τ",
+    "own_tau": "team τ",
     "least_tau": "smallest τ of a team",
     "tau": "τ",
-    "drop": "largest drop",
+    "drop": "team loss",
     "drop_share": "share of its score",
     "rank_drop": "ranks lost",
     "unjudged": "unjudged in top 10",
@@ -165,13 +165,15 @@ KINDS = {
     **dict.fromkeys(("judged", "documents", "unique"), "decimal"),
     **dict.fromkeys(("coverage", "drop_share", "unjudged", "most_unjudged"), "percent"),
     **dict.fromkeys(("judgments", "cost"), "whole"),
-    **dict.fromkeys(("cheapest", "frontier", "best"), "yes"),
+    **dict.fromkeys(("same_power", "frontier", "best"), "yes"),
     "relative_topics": "number",
     **dict.fromkeys(
         (
             "variance",
             "signal_to_noise",
             "reliability",
+            "simulated_power",
+            "achieved_power",
             "detectable",
             "detectable_low",
             "detectable_high",
@@ -189,7 +191,24 @@ KINDS = {
 }
 
 
-FIRST = {"depth": 100, "topics": 100, "judgments": 100}  # the columns that a narrow terminal shows too
+# What a narrow terminal shows too, the most important last.
+FIRST = {
+    word: 60 + at
+    for at, word in enumerate(
+        (
+            "same_power",
+            "cost",
+            "drop",
+            "own_tau",
+            "detectable",
+            "simulated_power",
+            "best",
+            "judgments",
+            "topics",
+            "depth",
+        )
+    )
+} | {"frontier": 0}
 
 
 def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
@@ -198,66 +217,118 @@ def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) 
 
 
 def budget_document(found: Budget, inputs: Mapping[str, Any]) -> Document:
-    """Equivalent designs by measure, cheapest first: Sakai (2014), Table 9 and Fig. 4."""
-    rows = found.to_dict()
-    words = (
-        *("measure", "depth", "judged", "coverage", "lost", "variance", "signal_to_noise", "relative_topics", "topics"),
-        *("topics_low", "topics_high", "reliability", "judgments", *_cost(found), "cheapest", "frontier"),
-    )
+    """Designs by measure, the cheapest first: Sakai (2014), Table 9 and Fig. 4; for a budget by depth."""
+    rows = [_design_row(row, found) for row in found.to_dict()]
     order = list(dict.fromkeys(row["measure"] for row in rows))
-    ranked = sorted(rows, key=lambda row: (order.index(row["measure"]), _last(row["cost"])))
-    rule = "equal raw differences" if found.rule == RAW_DIFFERENCE else "equal power for the same systems"
-    title = f"Designs that {found.target.goal_words()}; {rule}, {found.estimate} variance, cheapest first"
+    ranked = rows
+    if found.budget is None:
+        ranked = sorted(rows, key=lambda row: (order.index(row["measure"]), not row["best"], _last(row["cost"])))
+    extra: dict[str, Any] = {"estimate": found.estimate, "rule": found.rule, "chosen": dict(found.chosen)}
+    if found.budget is not None:
+        extra |= {"budget": found.budget, "goal": found.target.goal.kind}
+    tables = [_design_table(found, ranked, order)]
+    if inputs.get("reuse"):
+        extra |= {"reuse": [known(each.to_dict()) for each in found.reuse]}
+        extra |= {"teams": [known(team.to_dict()) for each in found.reuse for team in each.teams]}
+        tables += _team_tables(found)
     return Document(
         method="budget",
         inputs=inputs,
-        tables=[_table(words, ranked, title)],
+        tables=tables,
         rows=rows,
         answer=found.summary(),
+        notes=" ".join(_budget_notes(found, inputs)),
         citations=found.citations,
         warnings=found.warnings,
-        extra=_details(found),
+        seed=found.seed,
+        extra=extra,
     )
 
 
-def _details(found: Budget | AffordableDesigns) -> dict[str, Any]:
-    return {"estimate": found.estimate, "rule": found.rule, "chosen": dict(found.chosen)}
+def _design_row(row: Mapping[str, Any], found: Budget) -> dict[str, Any]:
+    """A design without what is not known of any."""
+    unknown = [] if found.reuse else ["own_tau", "drop"]
+    unknown += [] if found.is_simulated else ["simulated_power", "same_power"]
+    return {word: value for word, value in row.items() if word not in unknown}
 
 
-def _cost(found: Budget | AffordableDesigns) -> list[str]:
-    return [] if (found.prices.judgment, found.prices.topic) == (1.0, 0.0) else ["cost"]
+def _design_table(found: Budget, rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Table:
+    words = (
+        *("measure", "depth", "topics", "judgments", "cost", "detectable", "simulated_power", "same_power", "own_tau"),
+        *("drop", "best", "achieved_power", "formula_topics", "topics_low", "topics_high", "detectable_low"),
+        *("detectable_high", "relative_topics", "judged", "coverage", "lost", "variance", "signal_to_noise"),
+        *("reliability", "frontier"),
+    )
+    without = {"measure"} if len(measures) == 1 else set()
+    without |= {"cost"} if found.prices.is_judgments else set()
+    without |= {"topics_low", "topics_high"} if found.budget is not None else set()
+    shown = [word for word in words if word not in without and any(_is_known(row.get(word)) for row in rows)]
+    table = _table(shown, rows, _design_title(found, measures))
+    smallest = SMALLEST[found.target.goal.kind]
+    columns = [replace(each, title=smallest) if each.word == "detectable" else each for each in table.columns]
+    return replace(table, columns=tuple(columns))
+
+
+def _design_title(found: Budget, measures: Sequence[str]) -> str:
+    name = f"{measures[0]}: designs" if len(measures) == 1 else "Designs"
+    if found.budget is not None:
+        return f"{name} for a budget of {found.budget:,.0f}, {found.estimate} variance"
+    rule = "equal power for the same systems" if found.is_simulated else "by the formula"
+    rule = "equal raw differences" if found.rule == RAW_DIFFERENCE else rule
+    return f"{name} that {found.target.goal_words()}; {rule}, {found.estimate} variance, cheapest first"
+
+
+def _budget_notes(found: Budget, inputs: Mapping[str, Any]) -> list[str]:
+    """What the columns rest on."""
+    notes = []
+    if found.is_simulated:
+        notes.append(
+            f"The power is simulated: {DRAWS:,} times, topics of these runs were drawn with replacement. Designs have "
+            f"the same power where it differs by at most {SAME_POWER:g}."
+        )
+    elif found.target.goal.kind != "difference":
+        notes.append("The power is that of the formula; it is simulated for a `difference`.")
+    else:
+        notes.append("The power is that of the formula: no pair of runs has a difference near the one to detect.")
+    if unequal := _unequal(found):
+        notes.append(
+            f"At depth {listed(unequal)} no number of topics has the power of full depth: the topics are those of the "
+            "formula."
+        )
+    if not found.reuse:
+        notes.append("Who contributed to the pools is not known (`teams`): what they mean for new teams is not shown.")
+    return notes
+
+
+def _unequal(found: Budget) -> list[str]:
+    """The depths at which no number of topics has the power of full depth."""
+    if found.budget is not None or found.rule == RAW_DIFFERENCE or not found.is_simulated:
+        return []
+    unequal = [design for design in found.designs if not design.same_power and design.topics is not None]
+    return list(dict.fromkeys(str(design.depth) for design in unequal))
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and value == value
 
 
 def _last(value: float) -> float:
     return value if value == value else float("inf")
 
 
-def affordable_document(found: AffordableDesigns, inputs: Mapping[str, Any]) -> Document:
-    """The detectable difference at each depth for one budget."""
-    rows = found.to_dict()
-    words = (
-        *("measure", "depth", "judged", "coverage", "lost", "variance", "signal_to_noise", "topics", "reliability"),
-        *("judgments", *_cost(found), "detectable", "detectable_low", "detectable_high", "best"),
-    )
-    table = _table(words, rows, f"Designs for a budget of {found.budget:,.0f}, {found.estimate} variance")
-    columns = tuple(
-        Column(
-            column.word,
-            DETECTABLE[found.target.goal.kind] if column.word == "detectable" else column.title,
-            column.kind,
-        )
-        for column in table.columns
-    )
-    return Document(
-        method="budget",
-        inputs=inputs,
-        tables=[Table(columns, table.rows, table.title)],
-        rows=rows,
-        answer=found.summary(),
-        citations=found.citations,
-        warnings=found.warnings,
-        extra={**_details(found), "budget": found.budget, "goal": found.target.goal.kind},
-    )
+def _team_tables(found: Budget) -> list[Table]:
+    """Results with each team left out in turn: the largest effect at each depth, then all teams of two depths."""
+    words = ("measure", "depth", "own_tau", "least_tau", "drop", "drop_share", "run", "rank_drop", "unjudged")
+    overview = [each.to_dict() for each in found.reuse]
+    tables = [_table((*words, "most_unjudged"), overview, "Each team in turn left out of the pool")]
+    columns = ("team", "runs", "tau", "drop", "drop_share", "run", "rank_drop", "unjudged", "unique")
+    for each in found.reuse:
+        best, deepest = found.best(each.measure), found.of(each.measure)[-1]
+        if each.depth in (best.depth if best else 0, deepest.depth):
+            teams = sorted(each.teams, key=lambda team: -team.drop)
+            title = f"{each.measure}, depth {each.depth}"
+            tables.append(_table(columns, [team.to_dict() for team in teams], title))
+    return tables
 
 
 def pair_document(found: PairStudy, inputs: Mapping[str, Any], budget: int | None = None) -> Document:
@@ -289,62 +360,23 @@ def pair_document(found: PairStudy, inputs: Mapping[str, Any], budget: int | Non
     )
 
 
-def reuse_document(found: Reusability, inputs: Mapping[str, Any]) -> Document:
-    """Results with each team left out in turn: the largest effect at each depth, then all teams."""
-    words = (
-        "measure",
-        "depth",
-        "own_tau",
-        "least_tau",
-        "drop",
-        "drop_share",
-        "run",
-        "rank_drop",
-        "unjudged",
-        "most_unjudged",
-    )
-    tables = [_table(words, found.overview(), "Each team in turn left out of the pool")]
-    each = ("team", "runs", "tau", "drop", "drop_share", "run", "rank_drop", "unjudged", "unique")
-    for measure in found.measures:
-        for depth in found.depths:
-            teams = sorted(found.of(measure, depth), key=lambda team: -team.drop)
-            tables.append(_table(each, [team.to_dict() for team in teams], f"{measure}, depth {depth}"))
-    extra = {"overview": [known(row) for row in found.overview()]}
-    return Document(
-        method="reuse",
-        inputs=inputs,
-        tables=tables,
-        rows=found.to_dict(),
-        answer=found.summary(),
-        citations=found.citations,
-        warnings=found.warnings,
-        extra=extra,
-    )
-
-
 def _budget_view(result: BudgetResult) -> Document:
     study, inputs = result.study, result.inputs
     if isinstance(study, PairStudy):
         budget = inputs["budget"]
         return pair_document(study, inputs, None if budget is None else int(budget))
-    if isinstance(study, Reusability):
-        return reuse_document(study, inputs)
-    return (
-        affordable_document(study, inputs) if isinstance(study, AffordableDesigns) else budget_document(study, inputs)
-    )
+    return budget_document(study, inputs)
 
 
 def _budget_chart(result: BudgetResult) -> Chart:
-    """The _budget_chart of whichever result was asked for, against the pool depth."""
+    """The chart of whichever result was asked for, against the pool depth."""
     study = result.study
     rows = study.to_dict()
     if isinstance(study, PairStudy):
         return pair_chart(rows)
-    if isinstance(study, Reusability):
-        return reuse_chart(rows)
-    return (
-        affordable_chart(rows, study.target.goal.kind) if isinstance(study, AffordableDesigns) else budget_chart(rows)
-    )
+    if result.inputs.get("reuse"):
+        return reuse_chart([team.to_dict() for each in study.reuse for team in each.teams])
+    return budget_chart(rows) if study.budget is None else affordable_chart(rows, study.target.goal.kind)
 
 
 VIEWS = {

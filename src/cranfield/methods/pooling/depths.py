@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -103,11 +102,11 @@ class DepthVariance:
     coverage: float
     lost: int
     variance: float
-    lower: float
-    upper: float
-    system_variance: float
-    residual: float
-    difference: float
+    lower: float = float("nan")
+    upper: float = float("nan")
+    system_variance: float = float("nan")
+    residual: float = float("nan")
+    difference: float = float("nan")
 
     @property
     def signal_to_noise(self) -> float:
@@ -115,9 +114,29 @@ class DepthVariance:
         return self.system_variance / self.residual if self.residual > 0 else float("nan")
 
 
+@dataclass(frozen=True, eq=False)
+class PoolScores:
+    """Topics × systems under the pool of one depth, and which topics have a relevant document there."""
+
+    scores: Array
+    alive: Array
+
+    @property
+    def table(self) -> Array:
+        """The topics that have a relevant document."""
+        return np.asarray(self.scores[self.alive])
+
+    def of(self, systems: Array) -> PoolScores:
+        return PoolScores(self.scores[:, systems], self.alive)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DepthStudy:
-    """Variance and judgments at every depth, for every measure and the chosen systems."""
+    """Variance and judgments at every depth, for every measure and the chosen systems.
+
+    ``scores`` are those of the chosen systems by measure: for each collection, one table per depth. Studies from
+    published numbers have none.
+    """
 
     collections: tuple[str, ...]
     measures: tuple[str, ...]
@@ -129,6 +148,7 @@ class DepthStudy:
     confidence: float
     points: tuple[DepthVariance, ...]
     warnings: tuple[Caution, ...]
+    scores: Mapping[str, Sequence[Sequence[PoolScores]]] = field(default_factory=dict)
 
     def of(self, measure: str) -> list[DepthVariance]:
         """All depths of a measure."""
@@ -151,15 +171,6 @@ class DepthStudy:
         """The systems that the designs distinguish, in words."""
         return self.choice.words(measure, self.systems)
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One row per measure and depth."""
-        return [{**point.__dict__, "signal_to_noise": point.signal_to_noise} for point in self.points]
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        from cranfield.scores.frames import rows_frame
-
-        return rows_frame(self.to_dict(), backend)
-
     @classmethod
     def from_table(cls, rows: Mapping[int, tuple[float, Mapping[str, float]]], estimate: str = "two-way") -> DepthStudy:
         """A study published elsewhere: for every depth, judged documents per topic and each measure's variance.
@@ -172,8 +183,7 @@ class DepthStudy:
         """
         if not rows:
             raise RequestError("there is no depth", fix="Give {depth: (judged per topic, {measure: variance})}.")
-        unknown = float("nan")
-        measures = tuple(next(iter(rows.values()))[1])
+        measures, unknown = tuple(next(iter(rows.values()))[1]), float("nan")
         points = tuple(
             DepthVariance(
                 measure=measure,
@@ -183,11 +193,6 @@ class DepthStudy:
                 coverage=unknown,
                 lost=0,
                 variance=variances[measure],
-                lower=unknown,
-                upper=unknown,
-                system_variance=unknown,
-                residual=unknown,
-                difference=unknown,
             )
             for measure in measures
             for depth, (judged, variances) in sorted(rows.items())
@@ -250,22 +255,22 @@ def depth_study(
     if pair is not None and len(named) > 1:
         raise RequestError("a pair is taken from one collection", fix="Name one collection.")
     check_estimate(estimate)
-    deepest = min(collection.pool_depth for collection in named.values())
-    ascending = _check_depths(depths, named, deepest)
+    ascending = _pool_depths(depths, named)
     parts = [_Part(collection, parsed, ascending, len(named) == 1) for collection in named.values()]
     scored = []
     for at, part in enumerate(parts):
-        scored.append(part.tables())
+        scored.append(part.scores())
         if progress is not None:
             progress(at + 1, len(parts))
     points: list[DepthVariance] = []
+    scores: dict[str, Sequence[Sequence[PoolScores]]] = {}
     warnings = [problem for each in named.values() for problem in (*each.warnings, *_in_no_pool(each))]
     cautions: list[Caution] = []
     for m, measure in enumerate(map(str, parsed)):
-        tables = [[tables[m] for tables in collection] for collection in scored]
-        chosen = _chosen(choice, parts, tables)
+        scores[measure] = _chosen(choice, parts, [[pools[m] for pools in collection] for collection in scored])
+        tables = [[pool.table for pool in each] for each in scores[measure]]
         for d, depth in enumerate(ascending):
-            points.append(_point(measure, depth, d, parts, [each[d] for each in chosen], estimate, confidence))
+            points.append(_point(measure, depth, d, parts, [each[d] for each in tables], estimate, confidence))
         if pair is None and best is None:
             cautions += _systems_matter(measure, ascending, tables)
     return DepthStudy(
@@ -279,13 +284,18 @@ def depth_study(
         confidence=confidence,
         points=tuple(_pair_points(points) if pair is not None else points),
         warnings=(*warnings, *cautions),
+        scores=scores,
     )
 
 
-def _chosen(choice: SystemChoice, parts: Sequence[_Part], tables: Sequence[Sequence[Array]]) -> list[list[Array]]:
-    """The chosen systems' columns of every collection's tables."""
-    columns = [choice.columns(part.collection.systems, each[-1]) for part, each in zip(parts, tables, strict=True)]
-    return [[table[:, mine] for table in each] for mine, each in zip(columns, tables, strict=True)]
+def _chosen(
+    choice: SystemChoice, parts: Sequence[_Part], scored: Sequence[Sequence[PoolScores]]
+) -> list[list[PoolScores]]:
+    """The chosen systems of every collection, at every depth."""
+    columns = [
+        choice.columns(part.collection.systems, pools[-1].table) for part, pools in zip(parts, scored, strict=True)
+    ]
+    return [[pool.of(mine) for pool in pools] for mine, pools in zip(columns, scored, strict=True)]
 
 
 def _pair_points(points: Sequence[DepthVariance]) -> list[DepthVariance]:
@@ -358,8 +368,9 @@ def check_judged(collection: Collection, depths: Sequence[int]) -> None:
         )
 
 
-def _check_depths(depths: Sequence[int] | None, named: Mapping[str, Collection], deepest: int) -> tuple[int, ...]:
-    """Ascending, the judgments' own depth last."""
+def _pool_depths(depths: Sequence[int] | None, named: Mapping[str, Collection]) -> tuple[int, ...]:
+    """Ascending, the judgments' own depth last; by default 5, 10, 20, …"""
+    deepest = min(collection.pool_depth for collection in named.values())
     if depths is None:
         depths = [depth for depth in DEPTHS if depth < deepest]
     for collection in named.values():
@@ -381,8 +392,8 @@ class _Part:
             return self.collection.judged
         return np.asarray(self.collection.judged & (self.collection.entry <= self.depths[at]))
 
-    def tables(self) -> list[list[Array]]:
-        """For every depth and measure, the scores on topics that still have a relevant document."""
+    def scores(self) -> list[list[PoolScores]]:
+        """For every depth and measure, the scores of all systems."""
         rescorer = Rescorer(self.collection, self.measures, len(self.depths))
         buffers, everybody = rescorer.buffers(), np.arange(len(self.collection.systems))
         found = []
@@ -391,7 +402,7 @@ class _Part:
             relevant = kept[rescorer.relevant_only.origin].astype(np.uint8)
             scores = buffers.score(relevant, everybody, lambda kept=kept: kept)  # type: ignore[misc]
             alive = buffers.alive(relevant, lambda kept=kept: kept)  # type: ignore[misc]
-            found.append([score[mine] for score, mine in zip(scores, alive, strict=True)])
+            found.append([PoolScores(*each) for each in zip(scores, alive, strict=True)])
         return found
 
     def judged(self, at: int) -> int:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Collection
-from cranfield.errors import RequestError, say_percent
-from cranfield.formats.problems import Problem
+from cranfield.errors import RequestError
 from cranfield.measures import parse_measures
 from cranfield.methods.pooling.depths import check_judged
 from cranfield.scores.rescoring import Rescorer
@@ -46,65 +45,45 @@ class TeamReuse:
         return dict(self.__dict__)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Reusability:
-    """Every team left out in turn.
+    """Every team left out in turn of the pool of one depth.
 
-    ``own_tau`` is the leave-one-team-out τ, by measure and depth: between the order of the runs under the whole pool
-    and the order in which every run is scored without the documents that only its own team contributed.
+    ``own_tau`` is the leave-one-team-out τ: between the order of the runs under the whole pool and the order in which
+    every run is scored without the documents that only its own team contributed.
     """
 
-    measures: tuple[str, ...]
-    depths: tuple[int, ...]
+    measure: str
+    depth: int
+    own_tau: float
     teams: tuple[TeamReuse, ...]
-    own_tau: dict[tuple[str, int], float]
-    citations: tuple[str, ...]
-    warnings: tuple[Problem, ...]
 
-    def of(self, measure: str, depth: int) -> list[TeamReuse]:
-        return [team for team in self.teams if (team.measure, team.depth) == (measure, depth)]
+    @property
+    def worst(self) -> TeamReuse:
+        """The team with the run that loses most."""
+        return max(self.teams, key=lambda team: team.drop)
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        return [team.to_dict() for team in self.teams]
+    def to_dict(self) -> dict[str, Any]:
+        """The worst of all teams."""
+        worst, unjudged = self.worst, np.array([team.unjudged for team in self.teams])
+        return {
+            "measure": self.measure,
+            "depth": self.depth,
+            "own_tau": self.own_tau,
+            "least_tau": min(team.tau for team in self.teams),
+            "drop": worst.drop,
+            "drop_share": worst.drop_share,
+            "run": worst.run,
+            "team": worst.team,
+            "rank_drop": max(team.rank_drop for team in self.teams),
+            "unjudged": float(np.average(unjudged, weights=[team.runs for team in self.teams])),
+            "most_unjudged": float(unjudged.max()),
+        }
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        from cranfield.scores.frames import rows_frame
 
-        return rows_frame(self.to_dict(), backend)
-
-    def overview(self) -> list[dict[str, Any]]:
-        """One row per measure and depth: the worst of all teams."""
-        rows = []
-        for measure in self.measures:
-            for depth in self.depths:
-                mine = self.of(measure, depth)
-                worst = max(mine, key=lambda team: team.drop)
-                rows.append(
-                    {
-                        "measure": measure,
-                        "depth": depth,
-                        "own_tau": self.own_tau[measure, depth],
-                        "least_tau": min(team.tau for team in mine),
-                        "drop": worst.drop,
-                        "drop_share": worst.drop_share,
-                        "run": worst.run,
-                        "team": worst.team,
-                        "rank_drop": max(team.rank_drop for team in mine),
-                        "unjudged": float(np.average([t.unjudged for t in mine], weights=[t.runs for t in mine])),
-                        "most_unjudged": max(team.unjudged for team in mine),
-                    }
-                )
-        return rows
-
-    def summary(self) -> str:
-        row = self.overview()[0]
-        return (
-            f"At depth {row['depth']}, runs of a team that did not contribute to the pool have "
-            f"{say_percent(row['unjudged'])} of their first ten documents unjudged on average and lose at most "
-            f"{row['drop']:.4f} in {row['measure']} ({row['run']} of {row['team']}, {say_percent(row['drop_share'])} "
-            "of its score). The leave-one-team-out order of the runs agrees with the order under the whole pool to "
-            f"τ = {row['own_tau']:.3f}."
-        )
+def has_teams(collection: Collection) -> bool:
+    """Whether it is known that the runs are of several teams."""
+    return len(set(collection.teams or ())) > 1
 
 
 def reusability(
@@ -113,7 +92,7 @@ def reusability(
     *,
     depths: Sequence[int] | None = None,
     progress: Progress | None = None,
-) -> Reusability:
+) -> tuple[Reusability, ...]:
     """Leave every team out in turn, at one or more pool depths (by default the depth of the judgments)."""
     wanted = parse_measures(measures)
     chosen = tuple(sorted(set(depths))) if depths else (collection.pool_depth,)
@@ -122,16 +101,12 @@ def reusability(
     if len(names) < 2:
         raise RequestError("there is one team only, and it cannot be left out", fix="Give runs of two teams or more.")
     rescorer = Rescorer(collection, (*wanted, *parse_measures(TOP)), len(chosen) * (len(names) + 1))
-    found: list[TeamReuse] = []
-    own: dict[tuple[str, int], float] = {}
+    found: list[Reusability] = []
     for at, depth in enumerate(chosen):
-        work = _AtDepth(rescorer, depth)
-        found += work.teams()
-        own |= work.own_tau()
+        found += _AtDepth(rescorer, depth).found()
         if progress is not None:
             progress(at + 1, len(chosen))
-    citations = ("Webber2008", "SakaiShang2016")
-    return Reusability(tuple(map(str, wanted)), chosen, tuple(found), own, citations, collection.warnings)
+    return tuple(found)
 
 
 class _AtDepth:
@@ -144,7 +119,6 @@ class _AtDepth:
         self._teams = np.array(collection.teams)
         self._names = [str(measure) for measure in rescorer.measures[:-1]]
         self._whole, _ = self._means(self._pool)
-        self._own = np.empty_like(self._whole)
 
     def _means(self, kept: Array) -> tuple[Array, Array]:
         """Measures × systems, and each system's judged share of the first ten."""
@@ -155,17 +129,23 @@ class _AtDepth:
         share = (judged * first_ten).sum(axis=0) / np.maximum(first_ten.sum(axis=0), 1)
         return np.array([score.mean(axis=0) for score in scores]), share
 
-    def teams(self) -> list[TeamReuse]:
-        found = []
+    def found(self) -> list[Reusability]:
+        teams: dict[str, list[TeamReuse]] = {name: [] for name in self._names}
+        own = np.empty_like(self._whole)
         for team in self._contributors.teams:
             kept = self._pool & self._contributors.kept([team])
             means, judged = self._means(kept)
             mine = np.flatnonzero(self._teams == team)
-            self._own[:, mine] = means[:, mine]
+            own[:, mine] = means[:, mine]
             unique = int((self._pool & ~kept).sum()) / len(self._all.collection.topics)
-            for at, measure in enumerate(self._names):
-                found.append(self._team(measure, team, self._whole[at], means[at], mine, judged, unique))
-        return found
+            for at, name in enumerate(self._names):
+                teams[name].append(self._team(name, team, self._whole[at], means[at], mine, judged, unique))
+        return [
+            Reusability(
+                measure=name, depth=self._depth, own_tau=kendall_tau(self._whole[at], own[at]), teams=tuple(teams[name])
+            )
+            for at, name in enumerate(self._names)
+        ]
 
     def _team(
         self, measure: str, team: str, before: Array, after: Array, mine: Array, judged: Array, unique: float
@@ -187,9 +167,3 @@ class _AtDepth:
             unjudged=float(1 - judged[mine].mean()),
             unique=unique,
         )
-
-    def own_tau(self) -> dict[tuple[str, int], float]:
-        return {
-            (measure, self._depth): kendall_tau(self._whole[at], self._own[at])
-            for at, measure in enumerate(self._names)
-        }

@@ -18,6 +18,7 @@ from cranfield.methods.pooling.depths import check_judged
 from cranfield.methods.pooling.kernels import found_by, unions
 from cranfield.runtime.random import generator
 from cranfield.runtime.threads import Counter, available_workers, slices, spread
+from cranfield.scores.evaluation import score_collection
 from cranfield.scores.rescoring import Rescorer
 from cranfield.stats.pairs import every_pair
 from cranfield.types import Array, Progress
@@ -121,7 +122,8 @@ def pair_study(
     Parameters
     ----------
     pairs
-        How many pairs to draw at random; None for all.
+        How many pairs to draw at random; None for all. As in the paper, one run is of the second quarter by its mean
+        at full depth, the other of the best three quarters.
     budgets
         Numbers of judgments B. At a depth that takes j judgments per topic, B pay for B / j topics.
     """
@@ -129,12 +131,13 @@ def pair_study(
     if len(wanted) > 1:
         raise RequestError("pairs are studied one measure at a time", fix="Name one.")
     chosen = _check_depths(collection, depths)
-    one, other = _draw(len(collection.systems), pairs, seed)
     if not budgets or min(budgets) < 1:
         raise RequestError("a budget is one judgment or more", fix="Give 10000, for instance.")
     if len(collection.topics) < 2:
         raise RequestError("one topic has no variance", fix="Give two topics or more.")
     ascending = tuple(sorted({int(budget) for budget in budgets}))
+    means = score_collection(collection, str(wanted[0])).of().mean(axis=0)
+    one, other = _draw(means, pairs, seed)
     documents = _documents(collection, one, other, chosen)
     rescorer = Rescorer(collection, wanted, len(one) * len(chosen))
     effects = _effects(rescorer, one, other, chosen, workers, progress)
@@ -168,11 +171,19 @@ def _check_depths(collection: Collection, depths: Sequence[int] | None) -> tuple
     return tuple(sorted(set(depths)))
 
 
-def _draw(systems: int, pairs: int | None, seed: int) -> tuple[Array, Array]:
-    """Pairs at random, each once, in the order of the runs."""
+def _draw(means: Array, pairs: int | None, seed: int) -> tuple[Array, Array]:
+    """Pairs at random, each once, in the order of the runs: one of the second quarter, one of the best three quarters.
+
+    Of fewer than four runs, all pairs.
+    """
+    systems = len(means)
     if systems < 2:
         raise RequestError("a pair takes two runs", fix="Give two runs or more.")
     one, other = every_pair(systems)
+    quarter = np.argsort(np.argsort(-means, kind="stable")) * 4 // systems  # 0 for the best
+    if systems >= 4:
+        is_drawn = ((quarter[one] == 1) & (quarter[other] < 3)) | ((quarter[other] == 1) & (quarter[one] < 3))
+        one, other = one[is_drawn], other[is_drawn]  # WMZ08 §6
     if pairs is None or pairs >= len(one):
         return one, other
     if pairs < 1:
