@@ -39,7 +39,9 @@ _FLAGS: dict[str, Any] = {
     ],
     "xlsx": Annotated[
         bool,
-        typer.Option("--xlsx", help="Also as a workbook with live formulas for n.", rich_help_panel=options.OUTPUT),
+        typer.Option(
+            "--xlsx", help="Also as a workbook that looks n up for other designs.", rich_help_panel=options.OUTPUT
+        ),
     ],
     "json": Annotated[
         bool, typer.Option("--json", help="Also as JSON; printed if no file is named.", rich_help_panel=options.OUTPUT)
@@ -57,14 +59,14 @@ _FLAGS: dict[str, Any] = {
 
 def _run(question: Any, given: dict[str, Any]) -> None:
     """Compute, then write the files or print the one format that was asked for."""
-    out = given.pop("out")
+    out, every_warning = given.pop("out"), given.pop("warnings")
     endings = [ending for flag, ending in _ALSO.items() if given.pop(flag)]
     files, printed = _report_files(out, endings)
     with options.progress_bar(question.working) as step, reporting(step):
         result = ask(question, given)
     from cranfield.rendering.report_sections import make_report
 
-    _output(make_report(result), files, printed)
+    _output(make_report(result), files, printed, every_warning=every_warning)
 
 
 def _report_files(out: list[str] | None, endings: list[str]) -> tuple[list[str], list[str]]:
@@ -82,7 +84,7 @@ def _report_files(out: list[str] | None, endings: list[str]) -> tuple[list[str],
     return files, printed
 
 
-def _output(report: Report, files: list[str], printed: list[str]) -> None:
+def _output(report: Report, files: list[str], printed: list[str], *, every_warning: bool) -> None:
     """Write the files and print their sizes, or print the format asked for; warnings go to standard error."""
     from cranfield.rendering.document import Document
     from cranfield.rendering.report_files import FORMATS, write_report
@@ -106,7 +108,8 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
     missing = missing_part("charts")
     if missing is not None and any(path.lower().endswith(".tex") for path in files):
         print_text(f"left out: charts ({missing.what}: {missing.fix})", stderr=True)
-    print_warnings(Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings), every=True)
+    document = Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings)
+    print_warnings(document, every=every_warning)
 
 
 report = make_command(
@@ -116,7 +119,8 @@ report = make_command(
             name, inspect.Parameter.KEYWORD_ONLY, default=None if name == "out" else False, annotation=each
         )
         for name, each in _FLAGS.items()
-    ],
+    ]
+    + [options.WARNING_FLAG],
     run=_run,
 )
 
