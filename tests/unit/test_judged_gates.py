@@ -121,9 +121,10 @@ def test_required_topics_are_left_out() -> None:
     assert plain.required_topics is not None
 
 
-def test_a_gate_by_the_judge_alone_is_refused() -> None:
-    with pytest.raises(RequestError, match="say nothing about them"):
-        verdicts(drawn(), "better", estimator="judge")
+@pytest.mark.parametrize(("estimator", "why"), [("judge", "say nothing about them"), ("ppi", "more often than α")])
+def test_a_gate_is_decided_by_no_estimator_that_passes_too_often(estimator: str, why: str) -> None:
+    with pytest.raises(RequestError, match=why):
+        verdicts(drawn(), "better", estimator=estimator)
 
 
 def test_exit_code_and_json_of_several_measures(tmp_path: Path) -> None:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from cranfield.scores.frames import ResultColumns
 
 
+NO_GATE = {
+    "judge": "a gate is about scores under human labels, and the judge's labels alone say nothing about them",
+    "ppi": "with few human labels PPI++ passes a gate at its margin more often than α says",
+}
+"""Estimators that decide no gate, and why."""
 OWN_TOPICS = ("unpaired", "tukey-kramer")
 """Tests of systems that had topics of their own, where a missing score is none."""
 
@@ -219,9 +224,8 @@ def compare(
     model, read, drawn = groups.Judge.of(judge), groups.Source.of(source), groups.Resampling.of(resampling)
     resamples, seed, estimator = drawn.resamples, drawn.seed, model.estimator
     if model.labels is not None:
-        if demands and estimator == "judge":
-            what = "a gate is about scores under human labels, and the judge's labels alone say nothing about them"
-            raise RequestError(what, fix="Leave out `estimator`, or leave out the gate.")
+        if demands and estimator in NO_GATE:
+            raise RequestError(NO_GATE[estimator], fix="Leave out `estimator`, or leave out the gate.")
         labels = sources.load_label_sets(scores, model.labels, qrels=qrels, measure=measure, **read.of_tables)
         settings: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha, "baseline": baseline or ()}
         settings |= {"estimator": estimator or "regression", "sampled": model.sampled, "resamples": resamples}
