@@ -366,8 +366,7 @@ def _cards(about: ReportInput) -> dict[str, Any]:
     )
     cards = cards_from_pilot(request, about.variances, scales=about.scales)
     grid = _topic_grid(cards[0].topics)
-    curves = cards_from_pilot(request, about.variances, scales=about.scales, topics=grid)
-    return {"cards": cards, "curves": curves, "powers": {card.measure: _power_curve(card, grid) for card in cards}}
+    return {"cards": cards, "powers": {card.measure: _power_curve(card, grid) for card in cards}}
 
 
 def _topic_grid(topics: int) -> list[float]:
