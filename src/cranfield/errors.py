@@ -57,7 +57,7 @@ def say_as_share(text: object) -> str:
     >>> say_as_share("5 %"), say_as_share("five")
     ('On a scale from 0 to 1, 5 % is 0.05.', '')
     """
-    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*%\s*", str(text))
+    found = isinstance(text, str) and re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*%\s*", text)
     return f"On a scale from 0 to 1, {found[1]} % is {float(found[1]) / 100:g}." if found else ""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cranfield.rendering.drawing import ORANGE
 from sizes import sized
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -95,7 +96,7 @@ def test_the_calculator_answers_while_one_types_and_its_link_can_be_shared(open_
     api.expect(sentence(tab)).to_contain_text("157 topics")
     tab.fill("#difference", "0.1")
     api.expect(sentence(tab)).to_contain_text("44 topics")
-    api.expect(tab.locator("#answer svg .here")).to_have_count(1)
+    api.expect(tab.locator(f"#answer svg circle[fill='{ORANGE}']")).to_have_count(1)
     api.expect(tab).to_have_url(re.compile("difference=0.1"))
     again = open_page(tab.url.removeprefix(page))
     api.expect(sentence(again)).to_contain_text("44 topics")
@@ -259,7 +260,7 @@ def test_files_are_uploaded_questions_asked_answers_kept_and_all_removed(
     api.expect(tab.locator("main .sentence")).to_contain_text("12 systems, 40 topics, 3,857 judgments")
     tab.get_by_role("link", name="Which systems differ").click()
     api.expect(sentence(tab)).to_be_visible()
-    api.expect(tab.locator("#answer svg .mean")).to_have_count(11)  # differences from the best
+    api.expect(tab.locator("#answer svg circle")).to_have_count(12)  # differences from the best, which is among them
     tab.fill("#measure", "nDCG@10")
     tab.get_by_role("button", name="Answer").click()
     api.expect(tab.locator("#command")).to_contain_text("--measure nDCG@10")
@@ -524,7 +525,7 @@ def test_a_whole_report_is_made_opened_and_kept(
     api.expect(report.locator("h1")).to_contain_text("Report on runs")
     api.expect(report.locator("#result")).to_contain_text("topics")  # its sliders answer: its own scripts run
     before = report.inner_text("#result")
-    report.locator("#c-goal").fill("0.3")
+    report.locator("#c-difference").fill("0.3")
     api.expect(report.locator("#result")).not_to_have_text(before)
     assert report.evaluate("getComputedStyle(document.querySelector('figure svg')).maxWidth") == "100%"  # and its style
     assert report.evaluate("origin") == "null"  # apart from the server's pages
@@ -626,7 +627,7 @@ def test_data_of_trec_8s_size_is_uploaded_and_compared(open_page: Open, tmp_path
         "129 systems, 50 topics, 86,850 judgments", timeout=240_000
     )
     tab.get_by_role("link", name="Which systems differ").click()
-    api.expect(tab.locator("#answer svg .mean")).to_have_count(128, timeout=240_000)
+    api.expect(tab.locator("#answer svg circle")).to_have_count(26, timeout=240_000)  # the first 25 and the last
 
 
 def test_without_scripts_forms_still_answer(open_page: Open, example_files: list[Path]) -> None:

@@ -57,6 +57,7 @@ OUR_TAGS = {
     "path",
     "rect",
     "line",
+    "circle",
     "text",
     "tspan",
     "pre",

@@ -183,7 +183,7 @@ def test_of_many_systems_the_first_25_the_reference_and_the_last_are_drawn() -> 
 def test_two_baselines_have_a_panel_each_and_more_are_counted() -> None:
     table = scores_of(8)
     two, three = (cf.compare(table, baseline=list(names)).chart() for names in (("s1", "s2"), ("s1", "s2", "s3")))
-    assert [panel.x.title for panel in two.panels] == ["difference from s1", "difference from s2"]
+    assert [panel.x.title for panel in two.panels] == ["difference in m0 from s1", "difference in m0 from s2"]
     assert "first 2 of 3 baselines" in three.note
 
 

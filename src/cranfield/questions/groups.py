@@ -79,8 +79,8 @@ class Source(Group):
     columns: Annotated[
         str | None,
         Input(
-            "Columns of a score file: topic=query,system=run,score=ndcg (also measure=, seed=, prompt=, judge=, "
-            "shard=, mean=, cluster=, stratum=, weight=).",
+            "Columns of a score file: topic=query,system=run (also score=, measure=, seed=, prompt=, judge=, shard=, "
+            "mean=, cluster=, stratum=, weight=).",
             metavar="PART=NAME,…",
             requires=("scores", "past", "trial"),
         ),
@@ -426,7 +426,8 @@ class Spread(Group):
         float | None,
         Param(
             "Variance between repeats.",
-            default="the pilot's, or 0",
+            default="the pilot's",
+            alone="0",
             label="Variance of repeats",
             ge=0,
             le=1e12,

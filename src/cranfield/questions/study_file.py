@@ -33,7 +33,8 @@ OwnFile = Annotated[str, Written("The file of the study.", metavar="FILE")]
 Expect = Annotated[
     str | None, Param("A seal that the file had earlier; the file is refused if no step has it.", metavar="SEAL")
 ]
-NEW_PLAN = {name: groups.changed(groups.Plan, name, default=str(value)) for name, value in USUAL_PLAN.items()}
+_USUAL = {**USUAL_PLAN, "looks": f"{USUAL_PLAN['looks']}, or fewer of few topics"}
+NEW_PLAN = {name: groups.changed(groups.Plan, name, default=str(value)) for name, value in _USUAL.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -173,6 +174,7 @@ def study_new(
     >>> cf.study_new(file, difference=0.033, sd=0.15, plan="fixed").expected.first  # Webber et al. (2008), Section 5.1
     165
     """
+    from cranfield.methods.sequential.groups import with_usual_looks
     from cranfield.methods.sequential.plans import prospect
     from cranfield.methods.sequential.study import create_study, estimate_sd
     from cranfield.methods.sequential.study_goal import StudyGoal, bounds_from, check_effect, looks_from, read_topics
@@ -210,6 +212,7 @@ def study_new(
         **chosen,
     )
     check_effect(rules.name, chosen)
+    goal = goal if goal.plan != "group-sequential" or "looks" in chosen else with_usual_looks(goal)
     expected = prospect(goal)
     study = create_study(
         file,

@@ -62,6 +62,7 @@ def difference_chart(rows: Sequence[Row], pairs: Sequence[Row], *, interval: str
 
 def _difference_panel(rows: Sequence[Row], values: Sequence[Row], against: str) -> Panel:
     mine = {row["system"]: row for row in values if row["against"] == against}
+    title = f"difference{' in ' + rows[0]['measure'] if 'measure' in rows[0] else ''} from {against}"
     nothing = {"difference": 0.0, "lower": None, "upper": None, "verdict": "significant", "p_adjusted": None}
     ordered = [
         {**mine.get(row["system"], nothing), "system": row["system"]}
@@ -72,7 +73,7 @@ def _difference_panel(rows: Sequence[Row], values: Sequence[Row], against: str) 
         {**row, "filled": row["verdict"] == "significant", "is_reference": row["system"] == against} for row in ordered
     ]
     return charts.intervals(
-        drawn, y="system", x="difference", low="lower", high="upper", axis=Axis(title=f"difference from {against}"),
+        drawn, y="system", x="difference", low="lower", high="upper", axis=Axis(title=title),
         order=charts.listing([row["system"] for row in drawn], asked=[against]), filled="filled", zero=True,
         colours={True: INK}, coloured_by="is_reference",
     )  # fmt: skip

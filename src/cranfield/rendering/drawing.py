@@ -606,7 +606,7 @@ def spread(middles: Numbers, heights: Numbers, top: float, bottom: float) -> lis
     """Middles in order, moved as little as needed so that boxes of these heights do not overlap.
 
     >>> spread([10, 12], [8, 8], 0, 100)
-    [10, 18]
+    [10, 18.0]
     """
     moved = list(middles)
     for at in range(1, len(moved)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,7 +17,7 @@ from cranfield.methods.sequential.boundaries import (
     panels,
     spending_bounds,
 )
-from cranfield.methods.sequential.study_goal import StudyGoal
+from cranfield.methods.sequential.study_goal import StudyGoal, even_looks
 from cranfield.stats.roots import crossing
 from cranfield.types import Array, ArrayLike
 
@@ -177,6 +177,17 @@ def group_design(goal: StudyGoal) -> GroupDesign:
     return _design(fixed, goal.looks, goal.spending, goal.alpha, goal.power)
 
 
+def with_usual_looks(goal: StudyGoal) -> StudyGoal:
+    """The goal with four looks, or with fewer where that many would have fewer than five topics each.
+
+    >>> goal = StudyGoal(difference=0.1, sd=0.1)
+    >>> goal.needed_topics(), with_usual_looks(goal).looks
+    (10, (0.5, 1.0))
+    """
+    most = goal.needed_topics() // FEWEST_AT_A_LOOK
+    return replace(goal, looks=even_looks(min(4, max(1, most))))
+
+
 @lru_cache(maxsize=512)
 def _design(fixed: int, looks: tuple[float, ...], spending: str, alpha: float, power: float) -> GroupDesign:
     inflation, drift = _inflation(looks, spending, alpha, power)
@@ -185,7 +196,7 @@ def _design(fixed: int, looks: tuple[float, ...], spending: str, alpha: float, p
     if topics[0] < FEWEST_AT_A_LOOK or (np.diff(topics) < 1).any():
         raise RequestError(
             f"looks at {', '.join(map(str, topics.tolist()))} topics are too early or too close",
-            fix=f"Look less often; the first look needs {FEWEST_AT_A_LOOK} topics or more.",
+            fix=f"Look less often (the first look needs {FEWEST_AT_A_LOOK} topics or more), or choose the fixed plan.",
         )
     times = topics / most
     bounds = spending_bounds(times, SPENDING[spending](times, alpha))
