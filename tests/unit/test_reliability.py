@@ -16,7 +16,7 @@ import cranfield
 from cranfield import ScoreTable
 from cranfield.methods.contrasts import compare
 from cranfield.methods.contrasts.comparing import ALL_TESTS, pair_p_values
-from cranfield.methods.contrasts.kernels import label_sums, random_labels, set_sums
+from cranfield.methods.contrasts.kernels import set_sums
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.names import TEST_LABELS, TestName
 from cranfield.methods.reliability import (
@@ -31,10 +31,10 @@ from cranfield.methods.reliability import (
     topic_samples,
 )
 from cranfield.methods.reliability.generalisability import jackknife_errors
-from cranfield.methods.reliability.topic_samples import default_sizes, labelled_sums, set_means, tasks
+from cranfield.methods.reliability.topic_samples import default_sizes, grouped_sums, set_means, tasks
 from cranfield.methods.variance import components
 from cranfield.methods.variance.components import covariances, squares
-from cranfield.runtime.random import sequence, words
+from cranfield.runtime.random import sequence
 from cranfield.stats import kendall
 
 Array = npt.NDArray[Any]
@@ -234,28 +234,6 @@ def test_sums_over_sets_have_the_same_bits_compiled_and_by_whole_arrays() -> Non
     assert np.array_equal(loop / 90, values[chosen].mean(axis=1))
 
 
-@pytest.mark.parametrize("likely", [[0] * 256, [0] * 100 + [1] * 90 + [2] * 66])
-def test_every_labelling_is_as_likely_as_any_other(likely: list[int]) -> None:
-    # However unlike the sizes the first guess of the labels is.
-    draws, sizes = 60_000, np.array([2, 1, 3])
-    labels = np.empty((draws, 6), np.uint8)
-    random_labels.compiled(0, draws, np.array(likely, np.uint8), sizes, words(1, "labels", count=draws), labels)
-    assert all((np.bincount(row, minlength=3) == sizes).all() for row in labels[:1000])
-    _, counts = np.unique(labels, axis=0, return_counts=True)
-    assert len(counts) == 60
-    assert np.square(counts - 1000).sum() / 1000 < 59 + 5 * np.sqrt(2 * 59)
-
-
-def test_sums_by_label_are_those_of_the_topics_with_the_label() -> None:
-    rng = np.random.default_rng(2)
-    values = rng.normal(size=(25_000, 5))  # more than one block
-    labels = rng.integers(0, 4, (3, 25_000)).astype(np.uint8)
-    sums = np.zeros((3, 4, 5))
-    label_sums.compiled(0, 3, values, labels, sums)
-    expected = [[values[row == label].sum(axis=0) for label in range(4)] for row in labels]
-    np.testing.assert_allclose(sums, expected, rtol=1e-11)
-
-
 @pytest.mark.usefixtures("as_if_many")
 @pytest.mark.parametrize("sets", [2, 4])
 def test_sets_of_many_topics_are_disjoint_and_contain_the_smaller_ones(sets: int) -> None:
@@ -295,7 +273,7 @@ def test_many_topics_are_as_reliable_however_they_are_drawn(noisy: ScoreTable, m
 
 def test_equal_systems_stay_equal_to_the_last_bit_of_their_sums() -> None:
     scores = np.random.default_rng(4).random((40, 1)).repeat(9, axis=1)
-    sums = labelled_sums(scores, np.array([10, 15]), (sequence(1, "equal"), 20))
+    sums = grouped_sums(scores, np.array([10, 15]), (sequence(1, "equal"), 20))
     assert np.array_equal(sums, sums[:, :, :1].repeat(9, axis=2))
 
 

@@ -77,60 +77,6 @@ def _gathered_sums(count, values, chosen, out_sums):
     return True
 
 
-def _random_labels(first, last, likely, sizes, seeds, out_labels):
-    """A label for every topic, ``sizes[c]`` of them c, each such labelling as likely as any other.
-
-    Eight random bits choose a topic's label by the table ``likely``, independently of all other topics. Labels that are
-    then too many are taken from topics chosen at random. Neither step prefers a topic to another, so the result does
-    not either, however far the table is from the sizes.
-    """
-    topics = out_labels.shape[1]
-    step, byte, half = np.uint64(0x9E3779B97F4A7C15), np.uint64(255), np.uint64(32)
-    for number in range(first, last):
-        state = seeds[number]
-        labels = out_labels[number]
-        bits = np.uint64(0)
-        for topic in range(topics):
-            if topic % 8 == 0:
-                state += step
-                bits = _mixed(state)
-            labels[topic] = likely[bits & byte]
-            bits >>= np.uint64(8)
-        surplus = -sizes
-        for topic in range(topics):
-            surplus[labels[topic]] += 1
-        lacking = 0
-        left = 0
-        for label in range(len(sizes)):
-            left += max(surplus[label], 0)
-        while left > 0:
-            state += step
-            topic = ((_mixed(state) >> half) * np.uint64(topics)) >> half
-            label = labels[topic]
-            if surplus[label] > 0:
-                while surplus[lacking] >= 0:
-                    lacking += 1
-                labels[topic] = lacking
-                surplus[label] -= 1
-                surplus[lacking] += 1
-                left -= 1
-
-
-def _label_sums(first, last, values, labels, out_sums):
-    """The sums of ``values``, topics × columns, over the topics of each label; a row of ``labels`` per labelling."""
-    topics, columns = values.shape
-    block = 1 + 100_000 // columns  # topics that stay in the cache while all labellings pass over them
-    for begin in range(0, topics, block):
-        end = min(begin + block, topics)
-        for number in range(first, last):
-            for topic in range(begin, end):
-                label = labels[number, topic]
-                for column in range(columns):
-                    out_sums[number, label, column] += values[topic, column]
-
-
 _mixer = Kernel(_mixed)
 permuted_ranges = Kernel(_permuted_ranges, uses=(_mixer,))
 set_sums = Kernel(_set_sums, arrays=_gathered_sums)
-random_labels = Kernel(_random_labels, uses=(_mixer,))
-label_sums = Kernel(_label_sums)

@@ -24,8 +24,8 @@ from cranfield.methods.reliability.topic_samples import (
     check_trials,
     chosen_scores,
     default_sizes,
+    grouped_sums,
     in_waves,
-    labelled_sums,
     set_means,
     tasks,
 )
@@ -342,7 +342,7 @@ class _Halves:
     def _of_groups(self, task: TrialTask) -> Iterator[tuple[PairVerdicts, PairVerdicts]]:
         """The same of very many topics, whose sums and products are those of groups of them."""
         buffer = self._buffer()
-        for one, other in labelled_sums(self.scores, np.array([self.half] * 2), task, columns=self._columns):
+        for one, other in grouped_sums(self.scores, np.array([self.half] * 2), task, total=self._total):
             yield self._of_sums(one, buffer), self._of_sums(other, buffer)
 
     def _of_sums(self, row: Array, buffer: Array) -> PairVerdicts:
@@ -354,10 +354,11 @@ class _Halves:
         difference, squares, size = buffer
         return self._verdicts(difference, np.where(squares > VANISHING * size, squares, 0.0))
 
-    def _columns(self, block: Array) -> Array:
-        first, second = self.pairs
+    def _total(self, block: Array) -> Array:
+        """Sums of the scores, and of residuals, their squares and the products of pairs."""
         rest = residuals(block, self.effects)
-        return np.hstack([block, rest, np.square(rest), rest[:, first] * rest[:, second]])
+        products = rest.T @ rest
+        return np.concatenate([block.sum(axis=0), rest.sum(axis=0), np.diag(products), products[self.pairs]])
 
 
 CLOSE = 1e-3

@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.contrasts.kernels import label_sums, random_labels, set_sums
-from cranfield.runtime.random import generator, sequence, words
+from cranfield.methods.contrasts.kernels import set_sums
+from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.scores.selection import REMEDY
@@ -19,7 +19,6 @@ from cranfield.types import Array, Progress
 COMPILED = 10**9  # steps of a loop that is never interpreted: of many topics there is always enough to do
 MANY, GROUPS = 10_000, 128  # topics above which groups of them are drawn, and how many groups
 DIVISIONS = 8  # of very many topics into groups: each takes a pass over all scores
-BLOCK = 1_000_000  # numbers at a time that are made of very many topics
 
 
 def chosen_scores(
@@ -167,7 +166,7 @@ def _nested_means(
     counts = np.tile(np.diff(distinct, prepend=0), sets)
     sums = np.concatenate(
         spread(
-            partial(labelled_sums, scores, counts),
+            partial(grouped_sums, scores, counts),
             tasks(sequence(stream, "nested"), trials, len(scores)),
             workers=workers,
         )
@@ -177,40 +176,28 @@ def _nested_means(
         yield means[:, :, np.searchsorted(distinct, size)]
 
 
-Columns = Callable[[Array], Array]
+def sum_of_topics(block: Array) -> Array:
+    """The sum of every column."""
+    return np.asarray(block.sum(axis=0))
 
 
-def labelled_sums(values: Array, sizes: Array, task: TrialTask, *, columns: Columns = np.ascontiguousarray) -> Array:
+def grouped_sums(
+    values: Array, sizes: Array, task: TrialTask, *, total: Callable[[Array], Array] = sum_of_topics
+) -> Array:
     """Sums over disjoint random sets of ``sizes`` topics of very many: trials × sets × columns.
 
     One random division of the topics into groups is dealt out anew in each trial. A set is then as random as if its
     topics were drawn one by one; only the trials of a task resemble one another a little. What a set has beyond whole
-    groups stays with it. ``columns`` makes what is summed of the values of some topics.
+    groups stays with it. ``total`` gives what is summed of the values of some topics.
     """
     stream, trials = task
-    counts = np.append(sizes, len(values) - sizes.sum()).astype(np.int64)  # the last are topics in no set
     size = -(-len(values) // GROUPS)
-    whole, rest = counts // size, counts % size
-    sums = _group_sums(values, np.append(np.full(whole.sum(), size), rest), stream, columns)
-    rng, ends = generator(stream, "groups"), np.cumsum(whole)
-    found = np.empty((trials, len(sizes), sums.shape[1]))
+    whole, rest = np.append(sizes, len(values) - sizes.sum()) // size, sizes % size  # the last are in no set
+    rng = generator(stream)
+    order, ends = rng.permutation(len(values)), np.cumsum([*[size] * whole.sum(), *rest])
+    sums = np.array([total(values[part]) for part in np.split(order, ends)[:-1]])
+    found, last = np.empty((trials, len(sizes), sums.shape[1])), np.cumsum(whole)[:-1]
     for trial in range(trials):
         dealt = np.vstack([np.zeros(sums.shape[1]), sums[rng.permutation(whole.sum())].cumsum(axis=0)])
-        found[trial] = (dealt[ends] - dealt[ends - whole] + sums[whole.sum() :])[:-1]
+        found[trial] = dealt[last] - dealt[last - whole[:-1]] + sums[whole.sum() :]
     return found
-
-
-def _group_sums(values: Array, counts: Array, stream: np.random.SeedSequence, columns: Columns) -> Array:
-    """The sums over the topics of each of some random groups, a block of topics at a time."""
-    topics = len(values)
-    ends = np.round(256 * np.cumsum(counts) / topics)
-    likely = np.searchsorted(ends, np.arange(256), side="right").astype(np.uint8)
-    labels = np.empty((1, topics), np.uint8)
-    random_labels(1, likely, counts, words(stream, count=1), labels, work=COMPILED, workers=1)
-    sums = np.zeros((1, len(counts), columns(values[:1]).shape[1]))
-    step = max(1, BLOCK // sums.shape[2])
-    for first in range(0, topics, step):
-        part = slice(first, first + step)
-        mine = np.ascontiguousarray(labels[:, part])
-        label_sums(1, columns(values[part]), mine, sums, work=COMPILED, workers=1)
-    return np.asarray(sums[0])
