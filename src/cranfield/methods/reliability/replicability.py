@@ -13,6 +13,7 @@ from cranfield.errors import Caution
 from cranfield.methods.contrasts.comparing import compare, pair_p_values
 from cranfield.methods.contrasts.pair_tests import FAMILY, RESAMPLED
 from cranfield.methods.contrasts.pairs import rounding
+from cranfield.methods.contrasts.resampling import summed
 from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
 from cranfield.methods.reliability.kernels import pair_squares
@@ -357,7 +358,7 @@ class _Halves:
     def _total(self, block: Array) -> Array:
         """Sums of the scores, and of residuals, their squares and the products of pairs."""
         rest = residuals(block, self.effects)
-        products = rest.T @ rest
+        products = summed(rest.T, rest)
         return np.concatenate([block.sum(axis=0), rest.sum(axis=0), np.diag(products), products[self.pairs]])
 
 
