@@ -48,8 +48,7 @@ ROWS = (
     (
         "scoring 129 TREC-8 runs in a new process, with trec_eval's numbers in every cell",
         "{Cold, from files|cranfield|time}",
-        "trec_eval (two processes) {Cold, from files|trec_eval|faster}, pytrec_eval "
-        "{Cold, from files|pytrec_eval|faster}, ranx {Cold, from files|ranx|faster} slower",
+        "pytrec_eval {Cold, from files|pytrec_eval|faster}, ranx {Cold, from files|ranx|faster} slower",
     ),
     (
         "scoring 63 runs in memory, judgments prepared once",
