@@ -304,9 +304,10 @@ class _Halves:
     def effects(self) -> Array:
         return system_effects(self.scores)
 
-    def _verdicts(self, difference: Array, squares: Array) -> PairVerdicts:
-        shown = self.decide(np.square(difference), squares, self.half, self.alpha)
-        return np.sign(difference), shown & (squares > 0)
+    def _verdicts(self, difference: Array, squares: Array, spare: Array) -> PairVerdicts:
+        sign = (difference > 0).astype(np.int8) - (difference < 0).astype(np.int8)
+        shown = self.decide(np.square(difference, out=spare), squares, self.half, self.alpha)
+        return sign, shown & (squares > 0)
 
     def _buffer(self) -> Array:
         """Of every pair the mean difference, Σ(d − d̄)², and the squares of its two systems: once for many halves."""
@@ -338,7 +339,7 @@ class _Halves:
             gaps = scores[:, first[close]] - scores[:, second[close]]
             varying = np.ptp(gaps, axis=0) > tiny
             squares[close] = np.where(varying, np.square(gaps - gaps.mean(axis=0)).sum(axis=0), 0.0)
-        return self._verdicts(difference, squares)
+        return self._verdicts(difference, squares, size)
 
     def _of_groups(self, task: TrialTask) -> Iterator[tuple[PairVerdicts, PairVerdicts]]:
         """The same of very many topics, whose sums and products are those of groups of them."""
@@ -353,7 +354,7 @@ class _Halves:
         sums, rest, own = row[: 3 * m].reshape(3, m)
         self._fill(buffer, sums, rest, own, products)
         difference, squares, size = buffer
-        return self._verdicts(difference, np.where(squares > VANISHING * size, squares, 0.0))
+        return self._verdicts(difference, np.where(squares > VANISHING * size, squares, 0.0), size)
 
     def _total(self, block: Array) -> Array:
         """Sums of the scores, and of residuals, their squares and the products of pairs."""
@@ -370,12 +371,13 @@ VANISHING = 1e-12
 
 def _by_student(squared: Array, squares: Array, topics: int, alpha: float) -> Array:
     """Which squared differences are significant by t with Holm's correction: step by step, until no more are."""
-    t_squared, count, found = squared * (topics * (topics - 1)), len(squared), -1
+    t_squared = np.divide(squared, squares, out=np.zeros_like(squared), where=squares > 0)
+    t_squared *= topics * (topics - 1)
+    count, found = len(t_squared), -1
     shown = np.zeros(count, bool)
     while found < (shown_count := int(np.count_nonzero(shown))) < count:
         found = shown_count
-        critical = float(t_critical(alpha / (2 * (count - found)), topics - 1))
-        shown = (t_squared >= critical**2 * squares) & (squares > 0)
+        shown = t_squared >= float(t_critical(alpha / (2 * (count - found)), topics - 1)) ** 2
     return shown
 
 
